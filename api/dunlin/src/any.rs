@@ -2,105 +2,105 @@
 
 use crate::reader::DataReader;
 use crate::reader_inner::ReaderInner;
-use crate::status::StatusMask;
+use crate::serialized::SerializedData;
 use crate::topic::{Topic, TopicInner};
 use crate::writer::DataWriter;
 use crate::writer_inner::WriterInner;
 use dunlin_cdr::TopicType;
-use dunlin_core::{Guid, InstanceHandle};
+use dunlin_core::InstanceHandle;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 macro_rules! any {
-    ($(#[$doc:meta])* $any:ident, $core:ident, $typed:ident) => {
+    ($(#[$doc:meta])* $any:ident, $core:ident, $typed:ident, $local:ident) => {
         $(#[$doc])*
         #[derive(Clone)]
-        pub struct $any(pub(crate) Arc<$core>);
+        pub struct $any($typed<SerializedData>);
 
         impl $any {
-            /// Name of the topic.
-            #[must_use]
-            pub fn topic_name(&self) -> &str {
-                &self.0.topic.name
+            pub(crate) fn from_core(core: Arc<$core>) -> Self {
+                Self($typed::from_core(core))
             }
 
             /// Name of the type.
             #[must_use]
             pub fn type_name(&self) -> &str {
-                &self.0.topic.type_name
+                &self.core().topic.type_name
             }
 
-            /// The GUID on the wire; `None` while it is disabled.
+            /// Whether the topic has instances.
             #[must_use]
-            pub fn guid(&self) -> Option<Guid> {
-                self.0.slot().map(|slot| slot.guid())
+            pub fn is_keyed(&self) -> bool {
+                self.core().topic.keyed
             }
 
-            /// get_instance_handle; [`InstanceHandle::NIL`] while it is disabled.
+            /// The topic.
             #[must_use]
-            pub fn instance_handle(&self) -> InstanceHandle {
-                self.guid().map(InstanceHandle::from).unwrap_or_default()
+            pub fn any_topic(&self) -> AnyTopic {
+                AnyTopic(Arc::clone(&self.core().topic))
             }
 
-            /// get_status_changes.
-            #[must_use]
-            pub fn status_changes(&self) -> StatusMask {
-                self.0.changes()
-            }
-
-            /// The same with its type, if that is `T`.
+            /// The same with the type of its samples, if that is `T`.
             #[must_use]
             pub fn typed<T: TopicType>(&self) -> Option<$typed<T>> {
-                self.0.topic.has_samples::<T>().then(|| $typed::from_core(Arc::clone(&self.0)))
+                self.core().topic.has_samples::<T>().then(|| $typed::from_core(Arc::clone(self.core())))
+            }
+        }
+
+        impl Deref for $any {
+            type Target = $typed<SerializedData>;
+
+            fn deref(&self) -> &Self::Target {
+                &self.0
             }
         }
 
         impl fmt::Debug for $any {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!(stringify!($typed), "('{}', {:?})"), self.topic_name(), self.0.id())
+                self.0.fmt(f)
             }
         }
 
         impl<T: TopicType> From<&$typed<T>> for $any {
             fn from(typed: &$typed<T>) -> Self {
-                Self(Arc::clone(typed.core()))
+                Self::from_core(Arc::clone(typed.core()))
             }
         }
 
         impl PartialEq for $any {
             fn eq(&self, other: &Self) -> bool {
-                Arc::ptr_eq(&self.0, &other.0)
+                Arc::ptr_eq(self.core(), other.core())
             }
         }
 
         impl Eq for $any {}
+
+        impl sealed::Core for $any {
+            fn local(&self) -> sealed::Local {
+                sealed::Local::$local(Arc::clone(self.core()))
+            }
+        }
+
+        impl LocalEndpoint for $any {}
     };
 }
 
 any! {
     /// A data writer of any type. Cheap to clone; keeps the writer alive.
-    AnyDataWriter, WriterInner, DataWriter
+    ///
+    /// It can do whatever [`DataWriter`] can, with samples that are octets: see [`SerializedData`]. What services and bindings of
+    /// other languages use; code that knows the type takes [`typed`](Self::typed).
+    AnyDataWriter, WriterInner, DataWriter, Writer
 }
 
 any! {
     /// A data reader of any type. Cheap to clone; keeps the reader alive.
-    AnyDataReader, ReaderInner, DataReader
+    ///
+    /// It can do whatever [`DataReader`] can, with samples that are octets: see [`SerializedData`]. What services and bindings of
+    /// other languages use; code that knows the type takes [`typed`](Self::typed).
+    AnyDataReader, ReaderInner, DataReader, Reader
 }
-
-impl sealed::Core for AnyDataWriter {
-    fn local(&self) -> sealed::Local {
-        sealed::Local::Writer(Arc::clone(&self.0))
-    }
-}
-
-impl sealed::Core for AnyDataReader {
-    fn local(&self) -> sealed::Local {
-        sealed::Local::Reader(Arc::clone(&self.0))
-    }
-}
-
-impl LocalEndpoint for AnyDataWriter {}
-impl LocalEndpoint for AnyDataReader {}
 
 /// A topic of any type. Cheap to clone; keeps the topic alive.
 #[derive(Clone)]
@@ -123,6 +123,12 @@ impl AnyTopic {
     #[must_use]
     pub fn instance_handle(&self) -> InstanceHandle {
         self.0.entity.handle
+    }
+
+    /// The same for writers and readers whose samples stay serialized: see [`Topic::serialized`].
+    #[must_use]
+    pub fn serialized(&self) -> Topic<SerializedData> {
+        Topic::new(Arc::clone(&self.0))
     }
 
     /// The same with its type, if that is `T`.

@@ -1,5 +1,6 @@
 //! Conditions and wait-sets (DDS 1.4 §2.2.2.1.6–2.2.2.1.9, §2.2.2.5.8).
 
+use crate::event_descriptor::EventDescriptor;
 use crate::signal::{Signal, WaitCore};
 use crate::status::StatusMask;
 use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
@@ -7,6 +8,7 @@ use dunlin_core::{Duration, InstanceHandle, ReturnCode};
 use dunlin_driver::{CannotWait, machine};
 use std::fmt;
 use std::future::poll_fn;
+use std::io;
 use std::sync::{Arc, PoisonError};
 use std::task::Poll;
 
@@ -271,6 +273,24 @@ impl WaitSet {
         self.list().clone()
     }
 
+    /// The conditions that are true now. Other threads may make one false again meanwhile.
+    #[must_use]
+    pub fn active_conditions(&self) -> Vec<Condition> {
+        self.active()
+    }
+
+    /// A descriptor that is readable when a condition may have become true, for event loops that wait for descriptors: see
+    /// [`EventDescriptor`]. It is made by the first call, and is then readable; all calls give the same. It stays as it is when the
+    /// wait-set goes. While it exists each change costs a system call, unless it is readable already.
+    ///
+    /// In the simulator nothing can wait for a descriptor: take [`wait_async`](Self::wait_async) there.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left; `Unsupported` elsewhere than on Linux.
+    pub fn event_descriptor(&self) -> io::Result<EventDescriptor> {
+        self.core.descriptor()
+    }
+
     fn active(&self) -> Vec<Condition> {
         self.list().iter().filter(|c| c.trigger_value()).cloned().collect()
     }
@@ -383,5 +403,36 @@ mod tests {
             guard.set_trigger_value(true);
             assert!(first.join().unwrap().is_ok());
         });
+    }
+
+    #[cfg(target_os = "linux")]
+    fn is_readable(descriptor: &EventDescriptor) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let mut polled = [PollFd::new(descriptor, PollFlags::IN)];
+        poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).unwrap() == 1
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_descriptor_is_readable_from_a_change_until_it_is_cleared() {
+        let (set, guard) = (WaitSet::new(), GuardCondition::new());
+        set.attach_condition(guard.condition());
+        let descriptor = set.event_descriptor().unwrap();
+        assert!(is_readable(&descriptor), "what was before it has to be looked at");
+        descriptor.clear();
+        assert!(!is_readable(&descriptor) && set.active_conditions().is_empty());
+        for _ in 0..3 {
+            guard.set_trigger_value(true);
+            guard.set_trigger_value(true);
+            assert!(is_readable(&descriptor) && is_readable(&set.event_descriptor().unwrap()));
+            assert_eq!(set.active_conditions(), [guard.condition().clone()]);
+            descriptor.clear();
+            descriptor.clear();
+            assert!(!is_readable(&descriptor));
+            guard.set_trigger_value(false);
+        }
+        set.detach_condition(guard.condition()).unwrap();
+        guard.set_trigger_value(true);
+        assert!(!is_readable(&descriptor), "it is not of the set any more");
     }
 }

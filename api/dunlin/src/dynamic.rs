@@ -4,128 +4,14 @@ use crate::content_filter::ContentFilteredTopic;
 use crate::endpoint_qos::EntityQos;
 use crate::error::CreateEntityError;
 use crate::participant::DomainParticipant;
+use crate::serialized::{Opaque, SerializedData};
 use crate::topic::{Topic, TopicInner};
 use crate::types::local_dynamic_type;
-use dunlin_cdr::{
-    CdrError, DecodeOptions, EncapsulationHeader, Extensibility, KeyHash, Limits, Representation, TopicType,
-    TypeSupport,
-};
+use dunlin_cdr::TopicType;
 use dunlin_dynamic::{DynamicData, DynamicType, SharedView};
 use dunlin_qos::TopicQos;
 use std::any::{Any, TypeId};
 use std::sync::Arc;
-
-/// A sample as it was serialized: for tools that pass samples on or count them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SerializedData {
-    /// The encapsulation header, whose first two octets are the representation identifier, and the octets after it.
-    pub payload: Vec<u8>,
-}
-
-impl SerializedData {
-    /// The representation identifier ([`cdr::representation_id`](crate::cdr::representation_id)).
-    #[must_use]
-    pub fn representation_id(&self) -> Option<u16> {
-        EncapsulationHeader::parse(&self.payload).ok().map(|(header, _)| header.id)
-    }
-}
-
-/// A type of which nothing is known but its name.
-struct Opaque {
-    name: String,
-    keyed: bool,
-}
-
-impl TypeSupport for Opaque {
-    fn type_name(&self) -> &str {
-        &self.name
-    }
-
-    fn has_key(&self) -> bool {
-        self.keyed
-    }
-
-    fn extensibility(&self) -> Extensibility {
-        Extensibility::Final
-    }
-
-    fn max_key_size(&self) -> Option<usize> {
-        None
-    }
-
-    /// Of writers that do not send the hash all samples are of one instance.
-    fn key_hash_with(
-        &self,
-        _: &[u8],
-        _: bool,
-        _: DecodeOptions,
-        _: &mut Vec<u8>,
-    ) -> Result<KeyHash, CdrError> {
-        Ok([0; 16])
-    }
-
-    fn key_payload_with(&self, _: &[u8], _: DecodeOptions, out: &mut Vec<u8>) -> Result<(), CdrError> {
-        out.clear();
-        Err(CdrError::ForeignType)
-    }
-}
-
-impl TopicType for SerializedData {
-    fn has_key(support: &dyn TypeSupport) -> bool {
-        support.has_key()
-    }
-
-    fn default_representation(_: &dyn TypeSupport) -> Representation {
-        Representation::Xcdr1
-    }
-
-    fn write_payload(
-        &self,
-        support: &dyn TypeSupport,
-        rep: Representation,
-        out: &mut Vec<u8>,
-    ) -> Result<(), CdrError> {
-        let header = EncapsulationHeader::parse(&self.payload)?.0;
-        // Instances are told apart by keys, which nobody here can find; and the writer said what it offers.
-        if support.has_key() || header.form()?.0 != rep {
-            return Err(CdrError::ForeignType);
-        }
-        out.clear();
-        out.extend_from_slice(&self.payload);
-        Ok(())
-    }
-
-    fn write_key_payload(
-        &self,
-        _: &dyn TypeSupport,
-        _: Representation,
-        _: &mut Vec<u8>,
-    ) -> Result<(), CdrError> {
-        Err(CdrError::ForeignType)
-    }
-
-    fn hash_key(&self, _: &dyn TypeSupport, _: &mut Vec<u8>) -> Result<KeyHash, CdrError> {
-        Err(CdrError::ForeignType)
-    }
-
-    fn read_payload(
-        _: &dyn TypeSupport,
-        payload: &[u8],
-        _: &Limits,
-        _: DecodeOptions,
-    ) -> Result<Self, CdrError> {
-        Ok(Self { payload: payload.to_vec() })
-    }
-
-    fn read_key_payload(
-        _: &dyn TypeSupport,
-        payload: &[u8],
-        _: &Limits,
-        _: DecodeOptions,
-    ) -> Result<Self, CdrError> {
-        Ok(Self { payload: payload.to_vec() })
-    }
-}
 
 /// Whether the samples of a topic are of no Rust type.
 pub(crate) fn is_dynamic(topic: &TopicInner) -> bool {
@@ -151,10 +37,12 @@ impl ContentFilteredTopic<DynamicData> {
 }
 
 impl TopicInner {
-    /// Whether samples of a Rust type are samples of the topic. Those of types known at run time can stay serialized.
+    /// Whether samples of a Rust type are samples of the topic. All can stay serialized, and those of types known at run time can be
+    /// looked at then.
     pub(crate) fn has_samples<T: TopicType>(&self) -> bool {
-        let viewed = TypeId::of::<T>() == TypeId::of::<SharedView>();
-        self.type_id == TypeId::of::<T>() || (viewed && self.type_id == TypeId::of::<DynamicData>())
+        let (wanted, own) = (TypeId::of::<T>(), self.type_id);
+        let viewed = wanted == TypeId::of::<SharedView>() && own == TypeId::of::<DynamicData>();
+        own == wanted || viewed || wanted == TypeId::of::<SerializedData>()
     }
 }
 
@@ -186,8 +74,9 @@ impl DomainParticipant {
     }
 
     /// create_topic for samples that are not looked into. Of the type their name is enough, and whether it has a key.
-    /// Nothing is announced of the type, so endpoints match by its name. There are no content filters, and samples with a
-    /// key cannot be written.
+    /// Nothing is announced of the type, so endpoints match by its name. There are no content filters; samples with a key
+    /// [need its hash](SerializedData::with_key_hash) to be written, and those that come without one are all of one instance.
+    /// Where the type is known, take [`Topic::serialized`] of a topic of it.
     ///
     /// # Errors
     /// As [`DomainParticipant::create_dynamic_topic`].

@@ -352,6 +352,11 @@ pub enum ReadError {
     /// on_data_on_readers runs (DDS 1.4 §2.2.2.5.2.8).
     #[error("the subscriber's PRESENTATION has access scope GROUP: call its begin_access first")]
     NotBegun,
+    /// What is to be committed is acknowledged already: the reader was not created to acknowledge on commit.
+    #[error(
+        "the reader acknowledges what arrives: create it with DataReaderQos::acknowledge_on_commit to commit samples"
+    )]
+    AcknowledgesByItself,
     /// The reader was deleted.
     #[error("the reader was deleted")]
     AlreadyDeleted,
@@ -360,7 +365,7 @@ pub enum ReadError {
 return_codes!(ReadError {
     Self::NotEnabled => NotEnabled,
     Self::UnknownInstance => BadParameter,
-    Self::ForeignCondition | Self::NotBegun => PreconditionNotMet,
+    Self::ForeignCondition | Self::NotBegun | Self::AcknowledgesByItself => PreconditionNotMet,
     Self::DeletedCondition | Self::AlreadyDeleted => AlreadyDeleted,
 });
 

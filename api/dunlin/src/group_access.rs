@@ -198,7 +198,7 @@ impl Subscriber {
             let times = receptions(&core, &selection);
             let wanted = if self.state.scope().one_by_one { times.len() } else { times.len().min(1) };
             let entries = times.into_iter().take(wanted);
-            found.extend(entries.map(|time| (time, AnyDataReader(Arc::clone(&core)))));
+            found.extend(entries.map(|time| (time, AnyDataReader::from_core(Arc::clone(&core)))));
         }
         found.sort_by_key(|(time, _)| *time);
         Ok(found.into_iter().map(|(_, reader)| reader).collect())

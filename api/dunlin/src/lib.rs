@@ -55,6 +55,7 @@ mod dynamic;
 mod endpoint_qos;
 mod entity;
 mod error;
+mod event_descriptor;
 mod explain;
 mod factory;
 mod group_access;
@@ -76,6 +77,7 @@ mod representation;
 pub mod request_reply;
 mod sample;
 mod sentence;
+mod serialized;
 mod signal;
 #[cfg(feature = "sim")]
 pub mod sim;
@@ -135,7 +137,6 @@ pub use dunlin_qos as qos;
 pub use dunlin_transport::TransportStats;
 /// Graphs of types, their type objects, and whether one can read another.
 pub use dunlin_xtypes as xtypes;
-pub use dynamic::SerializedData;
 pub use endpoint_qos::{
     DATAREADER_QOS_DEFAULT, DATAREADER_QOS_USE_TOPIC_QOS, DATAWRITER_QOS_DEFAULT,
     DATAWRITER_QOS_USE_TOPIC_QOS, EndpointQos, EntityQos, PARTICIPANT_QOS_DEFAULT, PUBLISHER_QOS_DEFAULT,
@@ -147,6 +148,7 @@ pub use error::{
     CreateEntityError, CreateParticipantError, ExpressionError, LoanError, MultiTopicError, NotMatched,
     ReadError, SetQosError, WaitForError, WriteError,
 };
+pub use event_descriptor::EventDescriptor;
 pub use explain::{Against, Barrier, Cause, EndpointInfo, Explanation, Note, Pair};
 pub use factory::DomainParticipantFactory;
 pub use listener::{
@@ -161,6 +163,7 @@ pub use publisher::Publisher;
 pub use query::QueryCondition;
 pub use reader::{DataReader, ReadCondition, StateMasks};
 pub use sample::{RawSample, Sample};
+pub use serialized::SerializedData;
 pub use status::{
     Count, DeadlineMissedStatus, IncompatibleQosStatus, InconsistentTopicStatus, LivelinessChangedStatus,
     LivelinessLostStatus, MatchedStatus, SampleLostStatus, SampleRejectedReason, SampleRejectedStatus,

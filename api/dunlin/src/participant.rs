@@ -32,8 +32,7 @@ use dunlin_engine::{
     SetEnd, SubscriberGroup, WriteError as Refused, WriteRequest, WriterPolicies, WriterSlot, WriterSpec,
 };
 use dunlin_qos::{
-    DomainParticipantQos, Durability, DurabilityKind, Presentation, PresentationAccessScope, PublisherQos,
-    SubscriberQos, TopicQos, UnsupportedPolicy,
+    DomainParticipantQos, Presentation, PresentationAccessScope, PublisherQos, SubscriberQos, TopicQos,
 };
 use dunlin_transport::TransportStats;
 use std::any::{Any, TypeId};
@@ -42,6 +41,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 mod at_exit;
 mod builder;
+mod durability;
 mod known_topics;
 mod leaving;
 mod writing;
@@ -673,18 +673,6 @@ impl ParticipantInner {
     /// Whether topics, publishers and subscribers are created enabled.
     pub(crate) fn autoenables(&self) -> bool {
         self.entity.is_enabled() && self.qos.with(|qos| qos.entity_factory.autoenable_created_entities)
-    }
-
-    /// Whether a DURABILITY can be had.
-    pub(crate) fn check_durability(&self, durability: Durability) -> Result<(), UnsupportedPolicy> {
-        durability.check_service(self.durable_is_local)
-    }
-
-    /// Says of an endpoint that is as durable as its writer at most.
-    pub(crate) fn note_durability(&self, what: &'static str, topic: &str, durability: Durability) {
-        if durability.kind > DurabilityKind::TransientLocal {
-            self.sink.note_durability(what, topic, durability.kind);
-        }
     }
 
     /// Says of a writer that ends how many of its changes nobody was there for, of how many.

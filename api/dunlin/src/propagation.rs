@@ -24,7 +24,7 @@ impl WriterInner {
     }
 
     fn call_publisher<L: PublisherListener + ?Sized>(self: &Arc<Self>, listener: &L, status: StatusMask) {
-        let writer = AnyDataWriter(Arc::clone(self));
+        let writer = AnyDataWriter::from_core(Arc::clone(self));
         match status {
             StatusMask::PUBLICATION_MATCHED => {
                 listener.on_publication_matched(&writer, self.read_status(status, |s| &mut s.matched));
@@ -117,7 +117,7 @@ impl ReaderInner {
     }
 
     fn call_subscriber<L: SubscriberListener + ?Sized>(self: &Arc<Self>, listener: &L, status: StatusMask) {
-        let reader = AnyDataReader(Arc::clone(self));
+        let reader = AnyDataReader::from_core(Arc::clone(self));
         self.clear_told(status);
         match status {
             StatusMask::DATA_AVAILABLE => listener.on_data_available(&reader),

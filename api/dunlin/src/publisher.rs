@@ -270,7 +270,7 @@ impl Publisher {
     pub fn lookup_datawriter<T: TopicType>(&self, topic_name: &str) -> Option<DataWriter<T>> {
         let mut writers = self.state.writers().into_iter();
         writers.find_map(|core| {
-            AnyDataWriter(core).typed().filter(|w: &DataWriter<T>| w.topic_name() == topic_name)
+            AnyDataWriter::from_core(core).typed().filter(|w: &DataWriter<T>| w.topic_name() == topic_name)
         })
     }
 

@@ -25,7 +25,7 @@ use dunlin_cache::{
     CachedSample, InstanceSelect, InstanceStateMask, SampleData, SampleStateMask, Selection, ViewStateMask,
 };
 use dunlin_cdr::{DdsType, DecodeOptions, Limits, TopicType};
-use dunlin_core::{Duration, Guid, InstanceHandle, VendorId};
+use dunlin_core::{Duration, Guid, InstanceHandle, SampleIdentity, VendorId};
 use dunlin_engine::{ContentFilterStats, ReaderStats};
 use dunlin_qos::DataReaderQos;
 use std::any::Any;
@@ -104,7 +104,7 @@ impl ReadCondition {
     /// get_datareader; `None` once its last handle is gone.
     #[must_use]
     pub fn datareader(&self) -> Option<AnyDataReader> {
-        self.reader.upgrade().map(AnyDataReader)
+        self.reader.upgrade().map(AnyDataReader::from_core)
     }
 
     pub(crate) fn is_deleted(&self) -> bool {
@@ -425,6 +425,18 @@ impl<T: TopicType> DataReader<T> {
         let raw =
             |s: CachedSample| RawSample { info: s.info, payload: s.payload, key: s.key, vendor: s.vendor };
         self.core.collect(&all, true, |found| found.drain(..).map(raw).collect())
+    }
+
+    /// Says that everything of a writer up to a sample is stored, given by its [`identity`](dunlin_cache::SampleInfo::identity):
+    /// it is acknowledged to the writer at once. For readers with
+    /// [`acknowledge_on_commit`](DataReaderQos::acknowledge_on_commit). Take all that there is, store it, then commit: samples are
+    /// taken instance by instance, not in the order of their numbers.
+    ///
+    /// # Errors
+    /// [`ReadError::AcknowledgesByItself`], [`ReadError::NotEnabled`]. A writer that is not matched any more has nothing to be
+    /// told, and that is no error.
+    pub fn commit(&self, through: SampleIdentity) -> Result<(), ReadError> {
+        self.core.commit(through)
     }
 
     /// An endless stream of taken samples for async code, on any executor. With access scope GROUP each look into the

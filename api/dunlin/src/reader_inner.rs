@@ -19,7 +19,7 @@ use crate::topic::TopicInner;
 use crate::writer_inner::wait_for_any;
 use dunlin_cache::{CachedSample, Selection};
 use dunlin_cdr::TypeSupport;
-use dunlin_core::{Duration, EntityId, Guid};
+use dunlin_core::{Duration, EntityId, Guid, SampleIdentity};
 use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{ContentFilter, Event, ReaderPolicies, ReaderSlot, ReaderSpec, WriteRequest};
 use dunlin_qos::{DataReaderQos, IncompatiblePolicy};
@@ -545,6 +545,15 @@ impl ReaderInner {
         if let Some(slot) = self.slot.get() {
             self.participant.deliver(slot, changes);
         }
+    }
+
+    pub(crate) fn commit(&self, through: SampleIdentity) -> Result<(), ReadError> {
+        let slot = self.enabled()?;
+        if !self.qos.with(DataReaderQos::acknowledges_on_commit) {
+            return Err(ReadError::AcknowledgesByItself);
+        }
+        self.participant.commit(slot, through);
+        Ok(())
     }
 
     pub(crate) fn count_undecodable(&self) {

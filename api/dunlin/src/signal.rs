@@ -1,10 +1,12 @@
 //! How a change of an entity reaches the threads and tasks that wait for it.
 
+use crate::event_descriptor::EventDescriptor;
 use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering};
 use dunlin_core::MonoTime;
 use dunlin_driver::machine;
 use std::future::poll_fn;
-use std::sync::{Arc, PoisonError, Weak};
+use std::io;
+use std::sync::{Arc, OnceLock, PoisonError, Weak};
 use std::task::{Poll, Waker};
 
 /// Raised by whoever changed something; wakes the wait-sets and tasks that registered.
@@ -140,6 +142,8 @@ pub(crate) fn when_any<R, const N: usize>(
 pub(crate) struct WaitCore {
     progress: Mutex<Progress>,
     changed: Condvar,
+    /// Made when it is first asked for.
+    descriptor: OnceLock<EventDescriptor>,
 }
 
 #[derive(Debug, Default)]
@@ -167,7 +171,21 @@ impl WaitCore {
         let waker = progress.waker.take();
         drop(progress);
         self.changed.notify_all();
+        if let Some(descriptor) = self.descriptor.get() {
+            descriptor.raise();
+        }
         waker
+    }
+
+    /// The descriptor, which is readable when it is made: what has changed before that raised nothing.
+    pub(crate) fn descriptor(&self) -> io::Result<EventDescriptor> {
+        if let Some(made) = self.descriptor.get() {
+            return Ok(made.clone());
+        }
+        let made = EventDescriptor::new()?;
+        let made = self.descriptor.get_or_init(|| made);
+        made.raise();
+        Ok(made.clone())
     }
 
     pub(crate) fn generation(&self) -> u64 {

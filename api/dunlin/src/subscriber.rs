@@ -352,8 +352,9 @@ impl Subscriber {
     /// [built-in subscriber](crate::DomainParticipant::builtin_subscriber) this makes the reader of a built-in topic.
     #[must_use]
     pub fn lookup_datareader<T: TopicType>(&self, topic_name: &str) -> Option<DataReader<T>> {
-        let typed =
-            |core| AnyDataReader(core).typed().filter(|r: &DataReader<T>| r.topic_name() == topic_name);
+        let typed = |core| {
+            AnyDataReader::from_core(core).typed().filter(|r: &DataReader<T>| r.topic_name() == topic_name)
+        };
         let known = self.state.readers().into_iter().find_map(typed);
         known.or_else(|| {
             let lives = self.state.builtin && !self.state.entity.is_deleted();

@@ -2,6 +2,7 @@
 
 use crate::error::WriteError;
 use dunlin_buf::SharedBytes;
+use dunlin_cache::key_hash;
 use dunlin_core::{Guid, Identities, InstanceHandle, SampleIdentity, WallTime};
 use dunlin_engine::inline_qos;
 
@@ -39,8 +40,11 @@ pub struct WriteParams {
 }
 
 impl WriteParams {
-    /// What goes into the message.
-    pub(crate) fn inline_qos(&self) -> Result<Option<SharedBytes>, WriteError> {
+    /// What goes into the message, with the instance if that has to be told.
+    pub(crate) fn inline_qos(
+        &self,
+        instance: Option<InstanceHandle>,
+    ) -> Result<Option<SharedBytes>, WriteError> {
         let Self { original, related, only_for, .. } = *self;
         if original.is_some_and(|named| !named.names_a_sample()) {
             return Err(WriteError::BadIdentity("original"));
@@ -51,6 +55,6 @@ impl WriteParams {
         if only_for.is_some_and(|reader| !reader.entity_id.is_reader()) {
             return Err(WriteError::NoReader);
         }
-        Ok(inline_qos(Identities { original, related }, only_for))
+        Ok(inline_qos(Identities { original, related }, only_for, instance.map(key_hash)))
     }
 }

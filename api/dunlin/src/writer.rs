@@ -267,7 +267,7 @@ impl<T: TopicType> DataWriter<T> {
             return if fits { Ok(InstanceHandle::NIL) } else { Err(WriteError::BadTimestamp) };
         }
         let handle = self.instance_of(sample)?;
-        let key = self.serialized_key(sample)?;
+        let key = Some(self.serialized_key(sample)?).filter(|key| !key.is_empty());
         self.core.participant.register_instance(slot, handle, key, at)?;
         Ok(handle)
     }
@@ -476,7 +476,8 @@ impl<T: TopicType> DataWriter<T> {
         Ok(dunlin_cache::instance_handle(sample.hash_key(self.support(), &mut encode.key_scratch)?))
     }
 
-    /// The serialized key of a sample, without room that it does not need: it stays as long as its instance.
+    /// The serialized key of a sample, without room that it does not need: it stays as long as its instance. Empty if nobody
+    /// can find it.
     fn serialized_key(&self, sample: &T) -> Result<SharedBytes, WriteError> {
         let mut encode = lock(&self.core.encode);
         let scratch = &mut encode.key_scratch;
@@ -493,7 +494,8 @@ impl<T: TopicType> DataWriter<T> {
     ) -> Result<Option<SharedBytes>, WriteError> {
         let slot = self.core.enabled()?;
         let unknown = T::has_key(self.support()) && self.core.lacks_key(slot, instance);
-        unknown.then(|| self.serialized_key(sample)).transpose()
+        let key = unknown.then(|| self.serialized_key(sample)).transpose()?;
+        Ok(key.filter(|key| !key.is_empty()))
     }
 
     fn encode(
@@ -535,10 +537,18 @@ impl<T: TopicType> DataWriter<T> {
         params: Option<&WriteParams>,
     ) -> Result<Prepared, WriteError> {
         let (representation, support) = (self.core.representation(), self.support());
-        let inline_qos = params.map_or(Ok(None), WriteParams::inline_qos)?;
+        // Who knows no more of the type than this writer does finds the key in no sample.
+        let untold = kind == ChangeKind::Alive && T::has_key(support) && !support.finds_keys();
+        let inline_qos = match params {
+            None if !untold => None,
+            params => params.copied().unwrap_or_default().inline_qos(untold.then_some(instance))?,
+        };
         let (payload, key) = if kind == ChangeKind::Alive {
             let key = self.unknown_key(sample, instance)?;
-            (self.encode(|out| sample.write_payload(support, representation, out))?, key)
+            match sample.as_payload(support, representation) {
+                Some(payload) => (payload.clone(), key),
+                None => (self.encode(|out| sample.write_payload(support, representation, out))?, key),
+            }
         } else {
             (self.encode(|out| sample.write_key_payload(support, representation, out))?, None)
         };

@@ -137,7 +137,7 @@ fn filters_and_untyped_readers() {
         few.len() == 3 && payloads.len() == 6
     });
     assert_eq!(payloads[0].representation_id(), Some(dunlin::cdr::representation_id::CDR_LE));
-    let decoded = DynamicData::from_payload(&type_of::<Track>(), &payloads[5].payload).unwrap();
+    let decoded = DynamicData::from_payload(&type_of::<Track>(), payloads[5].payload()).unwrap();
     assert_eq!(decoded.get("speed").unwrap(), Some(&Value::Int32(5)));
     assert_eq!(few[2].get("speed").unwrap(), Some(&Value::Int32(2)));
 }

@@ -130,3 +130,38 @@ fn data_arrives_while_a_listener_of_discovery_waits_for_it() {
     eventually("the listener goes on", || matched.load(SeqCst) != 0);
     assert_eq!(matched.load(SeqCst), 1, "the data came while it waited");
 }
+
+/// An event loop of somebody else's: it knows nothing but a descriptor.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_foreign_event_loop_takes_every_sample_by_a_descriptor() {
+    use dunlin::{StateMasks, WaitSet};
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let domain = domain();
+    let (near, far) = (participant(domain, &[]).unwrap(), participant(domain, &[]).unwrap());
+    let (writer, _unused) = side(&near, "There", "Back", |_, _| {});
+    let topic = far.create_topic::<Track>("There", &TopicQos::default()).unwrap();
+    let subscriber = far.create_subscriber(&SubscriberQos::default()).unwrap();
+    let qos = DataReaderQos::default().reliable().keep_all();
+    let reader = subscriber.create_datareader(&topic, &qos).unwrap();
+    let unread = reader.create_readcondition(StateMasks::NOT_READ).unwrap();
+    let set = WaitSet::new();
+    set.attach_condition(unread.condition());
+    let descriptor = set.event_descriptor().unwrap();
+    writer.wait_for_readers(1, dunlin::Duration::from_secs(30)).unwrap();
+    let written = std::thread::spawn(move || (0..2000).try_for_each(|n| writer.write(&track(n % 7, n))));
+    let (mut next, mut woken) = (0, 0);
+    while next < 2000 {
+        let mut polled = [PollFd::new(&descriptor, PollFlags::IN)];
+        let ready = poll(&mut polled, Some(&Timespec { tv_sec: 30, tv_nsec: 0 })).unwrap();
+        assert_eq!(ready, 1, "{next} samples came, then nothing for 30 s");
+        woken += 1;
+        descriptor.clear();
+        for sample in reader.take(usize::MAX).unwrap() {
+            assert_eq!(sample.data.unwrap().speed, next);
+            next += 1;
+        }
+    }
+    written.join().unwrap().unwrap();
+    assert!(woken <= 2010, "woken {woken} times for 2,000 samples");
+}

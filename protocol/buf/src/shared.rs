@@ -102,6 +102,13 @@ impl SharedBytes {
         }
     }
 
+    /// Whether they lie in a buffer of this process alone, with nothing that follows elsewhere.
+    #[must_use]
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.owner.other().is_none()
+    }
+
     /// The memory that these octets are, if they are all of it.
     #[must_use]
     #[inline]

@@ -107,6 +107,14 @@ pub enum CdrError {
     /// A value of a type known at run time belongs to another type than the one it is to be written as, or does not fit
     /// its type.
     ForeignType,
+    /// Octets that were serialized elsewhere are in another representation than the one in which the writer offers its samples, or
+    /// deviate from the standard, and the type that could convert them is not known at run time.
+    NotConvertible {
+        /// The representation identifier.
+        encapsulation: u16,
+    },
+    /// A serialized sample of a topic of which nothing but the name of the type is known has no key hash.
+    NoKeyHash,
 }
 
 impl CdrError {
@@ -160,6 +168,14 @@ impl fmt::Display for CdrError {
                 write!(f, "{type_name} cannot be a key: its member ids interleave with those of its base")
             }
             Self::ForeignType => f.write_str("the value belongs to another type, or does not fit its own"),
+            Self::NotConvertible { encapsulation } => write!(
+                f,
+                "octets with representation identifier {encapsulation:#06x} are not as the writer offers them, and only a type known \
+                 at run time can convert them"
+            ),
+            Self::NoKeyHash => {
+                f.write_str("the type of the topic is not known, so the sample needs a key hash")
+            }
         }
     }
 }

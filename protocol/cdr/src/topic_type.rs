@@ -27,7 +27,13 @@ pub trait TopicType: Sized + Send + Sync + 'static {
         out: &mut Vec<u8>,
     ) -> Result<(), CdrError>;
 
-    /// The serialized key, as [`crate::key_payload`] makes it.
+    /// The payload, if the value is one: it is then sent as it is, and [`TopicType::write_payload`] is not called.
+    #[inline]
+    fn as_payload(&self, _support: &dyn TypeSupport, _rep: Representation) -> Option<&SharedBytes> {
+        None
+    }
+
+    /// The serialized key, as [`crate::key_payload`] makes it; empty if nobody can find it.
     ///
     /// # Errors
     /// As [`TopicType::write_payload`].

@@ -7,11 +7,15 @@ use dunlin_core::{Guid, Identities, SampleIdentity};
 use dunlin_wire::{OriginalWriterInfo, ParameterListBuilder, params, pid};
 
 /// The inline QoS of a change, for [`WriterSlot::write_with`](crate::WriterSlot::write_with); `None` if there is nothing to say:
-/// which other changes it names, and the only reader it is for (§9.6.4.6). The request that a reply answers (DDS-RPC 1.0 §7.8.2) is
+/// which other changes it names, the only reader it is for (§9.6.4.6), and its instance (§9.6.4.8). The request that a reply answers (DDS-RPC 1.0 §7.8.2) is
 /// also given under the number that Fast DDS and RTI look for.
 #[must_use]
-pub fn inline_qos(identities: Identities, only_for: Option<Guid>) -> Option<SharedBytes> {
-    if identities.is_empty() && only_for.is_none() {
+pub fn inline_qos(
+    identities: Identities,
+    only_for: Option<Guid>,
+    key_hash: Option<[u8; 16]>,
+) -> Option<SharedBytes> {
+    if identities.is_empty() && only_for.is_none() && key_hash.is_none() {
         return None;
     }
     let info = |named: SampleIdentity| OriginalWriterInfo {
@@ -19,6 +23,9 @@ pub fn inline_qos(identities: Identities, only_for: Option<Guid>) -> Option<Shar
         writer_sn: named.sequence_number,
     };
     let mut list = ParameterListBuilder::new();
+    if let Some(key_hash) = key_hash {
+        list.put_bytes(pid::KEY_HASH, &key_hash);
+    }
     if let Some(original) = identities.original {
         list.put_identity(pid::ORIGINAL_WRITER_INFO, &info(original));
     }
@@ -35,6 +42,11 @@ pub fn inline_qos(identities: Identities, only_for: Option<Guid>) -> Option<Shar
 /// Whether a change is passed on for another writer, by its inline QoS.
 pub(crate) fn is_passed_on(inline_qos: &SharedBytes) -> bool {
     params::find_in_open_list(inline_qos, pid::ORIGINAL_WRITER_INFO).is_some()
+}
+
+/// Whether a change is for one reader alone, by its inline QoS.
+pub(crate) fn is_directed(inline_qos: &SharedBytes) -> bool {
+    params::find_in_open_list(inline_qos, pid::DIRECTED_WRITE).is_some()
 }
 
 /// Both lists in one.

@@ -652,6 +652,7 @@ impl Participant {
         ReaderConfig {
             guid,
             reliable: qos.reliability.kind == ReliabilityKind::Reliable,
+            acknowledge_on_commit: qos.acknowledges_on_commit(),
             heartbeat_response_delay: tuning.heartbeat_response_delay,
             max_out_of_order_samples: tuning.max_out_of_order_samples,
             max_out_of_order_bytes: tuning.max_out_of_order_bytes,

@@ -13,7 +13,8 @@ use dunlin_cache::{
 };
 use dunlin_cdr::{DecodeOptions, TypeSupport};
 use dunlin_core::{
-    EntityId, Guid, GuidPrefix, Identities, InstanceHandle, MonoTime, Now, SequenceNumber, VendorId, WallTime,
+    EntityId, Guid, GuidPrefix, Identities, InstanceHandle, MonoTime, Now, SampleIdentity, SequenceNumber,
+    VendorId, WallTime,
 };
 use dunlin_discovery::{DiscoveredWriter, LivelinessTracker, LivelinessTransition, WriterSign};
 use dunlin_qos::{DataReaderQos, DurabilityKind, LivelinessKind, ReliabilityKind};
@@ -416,6 +417,14 @@ impl ReaderSlot {
     #[must_use]
     pub fn is_known_to(&self, writer: Guid) -> Option<bool> {
         self.protocol.lock().reader.is_known_to(writer)
+    }
+
+    /// The application has stored everything of a writer up to a sample: see
+    /// [`DataReaderQos::acknowledge_on_commit`](dunlin_qos::DataReaderQos::acknowledge_on_commit).
+    pub fn commit(&self, now: Now, through: SampleIdentity, out: &mut Output) {
+        let mut guard = self.protocol.lock();
+        guard.reader.commit(now, through.writer, through.sequence_number, &mut out.outbox);
+        self.arm_protocol(&mut guard, out);
     }
 
     /// Asks a reliable writer until it shows that it knows this reader, which [`Event::WriterKnowsReader`] tells.

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use dunlin_buf::SharedBytes;
-use dunlin_cache::{Origins, WriterInfo};
+use dunlin_cache::{Insert, InstanceState, WriterInfo};
 use dunlin_cdr::DecodeOptions;
 use dunlin_core::{Guid, InstanceHandle, Now, VendorId};
 use dunlin_discovery::DiscoveredWriter;
@@ -85,6 +85,10 @@ impl<'a> CacheSink<'a> {
         if !type_support.has_key() {
             return Some(InstanceHandle::NIL);
         }
+        if !type_support.finds_keys() {
+            // Of writers that do not send the hash all samples are of one instance.
+            return Some(change.key_hash.map_or(InstanceHandle::NIL, InstanceHandle));
+        }
         let Some(payload) = &change.payload else { return change.key_hash.map(InstanceHandle) };
         let options = DecodeOptions::for_vendor(vendor.0);
         let hash = type_support.key_hash_with(payload, change.key_only, options, &mut self.store.scratch);
@@ -133,29 +137,17 @@ impl CacheSink<'_> {
         }
     }
 
-    /// Whether the reader has had a change by another way, and minds.
-    fn is_copy(&mut self, change: &Received<'_>) -> bool {
-        let had = |origins: &Origins| origins.contains(change.origin());
-        let copy = self.store.origins.as_ref().is_some_and(had);
+    /// Whether the reader has had a change by another way, and minds. A writer that comes back revives its instances by what it
+    /// sends again.
+    fn is_copy(&mut self, change: &Received<'_>, instance: InstanceHandle) -> bool {
+        let Some(origins) = &self.store.origins else { return false };
+        let revives = || {
+            let state = self.store.cache.instance_state(instance);
+            change.identities.original.is_none() && state == Some(InstanceState::NotAliveNoWriters)
+        };
+        let copy = origins.contains(change.origin()) && !revives();
         self.store.copies = self.store.copies.saturating_add(u64::from(copy));
         copy
-    }
-
-    fn take_in(
-        &mut self,
-        now: Now,
-        change: &Received<'_>,
-        writer: &DiscoveredWriter,
-        (instance, info): (InstanceHandle, WriterInfo),
-    ) -> Delivery {
-        if let Some(delivery) = self.stage(change, writer, (instance, info)) {
-            return delivery;
-        }
-        if staging::is_empty(change) {
-            return Delivery::Accepted;
-        }
-        let passes = self.passes(change, instance, writer.vendor);
-        self.insert(now, change, (instance, info), passes)
     }
 
     /// Lets a change wait for others, if its writer says where it belongs; otherwise `None`.
@@ -205,6 +197,9 @@ impl CacheSink<'_> {
         (instance, info): (InstanceHandle, WriterInfo),
         passes: bool,
     ) -> Delivery {
+        if self.is_copy(change, instance) {
+            return Delivery::Dropped;
+        }
         let cache = &mut self.store.cache;
         let insert = if passes {
             cache.insert(now, change, instance, &info)
@@ -212,13 +207,24 @@ impl CacheSink<'_> {
             cache.insert_filtered(now, change, instance, &info)
         };
         self.data_available |= insert.data_available();
+        // What had no room may come by another way.
+        let had = !matches!(insert, Insert::Rejected(_) | Insert::Dropped(_));
+        if let Some(origins) = self.store.origins.as_mut().filter(|_| had) {
+            origins.note(change.origin());
+        }
         if insert.new_instance() {
             self.note_key(change, instance, info.vendor);
         }
         if let Some(reason) = insert.reject_reason() {
             self.events.extend(self.store.reject(self.slot.id(), change, reason, instance));
         }
-        let delivery = insert.delivery();
+        let mut delivery = insert.delivery();
+        if matches!(insert, Insert::StateChanged { .. })
+            && !self.store.cache.shows_end(instance, change.writer, change.sn)
+        {
+            // It is seen in a sample before it, and committed with that.
+            delivery = Delivery::Dropped;
+        }
         self.store.rejected |= delivery == Delivery::Rejected;
         delivery
     }
@@ -229,7 +235,7 @@ impl DeliverySink for CacheSink<'_> {
         // A writer is unmatched under the protocol's lock, so this finds it.
         let known = self.recent.filter(|writer| writer.guid == change.writer);
         let known = known.or_else(|| matching::find(self.writers, change.writer).map(|writer| &**writer));
-        let Some(writer) = known else { return Delivery::Accepted };
+        let Some(writer) = known else { return Delivery::Dropped };
         self.recent = known;
         let info = WriterInfo {
             strength: writer.qos.ownership_strength.value,
@@ -240,16 +246,16 @@ impl DeliverySink for CacheSink<'_> {
         let instance = if empty { Some(InstanceHandle::NIL) } else { self.instance(change, writer.vendor) };
         let Some(instance) = instance else {
             self.slot.common().counters.undecodable();
-            return Delivery::Accepted;
+            return Delivery::Dropped;
         };
-        if !empty && self.is_copy(change) {
-            return Delivery::Accepted;
+        if let Some(delivery) = self.stage(change, writer, (instance, info)) {
+            return delivery;
         }
-        let delivery = self.take_in(now, change, writer, (instance, info));
-        if let (Some(origins), Delivery::Accepted, false) = (&mut self.store.origins, delivery, empty) {
-            origins.note(change.origin());
+        if empty {
+            return Delivery::Dropped;
         }
-        delivery
+        let passes = self.passes(change, instance, writer.vendor);
+        self.insert(now, change, (instance, info), passes)
     }
 
     fn lost(&mut self, _writer: Guid, count: u64) {

@@ -678,7 +678,7 @@ impl WriterCore {
             return Err(WriteError::Deleted);
         }
         let WriteRequest { kind, instance, source_timestamp, payload } = request;
-        self.check_timestamp(source_timestamp, inline_qos.as_ref())?;
+        self.admit(source_timestamp, inline_qos.as_ref())?;
         self.clocks = now;
         // Threads read the clock before they queue for the turn, yet timestamps must follow the numbers.
         let last = self.cache.last_source_timestamp();

@@ -5,13 +5,14 @@ use crate::{
     entity::{DataReaderQos, DataWriterQos, DomainParticipantQos},
     error::UnsupportedPolicy,
     id::PolicyId,
-    kinds::DurabilityKind,
+    kinds::{DurabilityKind, ReliabilityKind},
     policy::Property,
 };
 use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
+use dunlin_core::Duration;
 
 /// Names that have a meaning begin like this; others are the application's.
 const RESERVED: &str = "dunlin.";
@@ -22,6 +23,11 @@ const DUPLICATES: &str = "dunlin.duplicates";
 const BY_ORIGINAL_WRITER: &str = "by_original_writer";
 /// Every sample is shown.
 const KEPT: &str = "kept";
+
+/// Of a reader: when it acknowledges what it shows, see [`DataReaderQos::acknowledge_on_commit`].
+const ACKNOWLEDGMENT: &str = "dunlin.acknowledgment";
+/// When the application says so.
+const ON_COMMIT: &str = "on_commit";
 
 const KIND: &str = "dunlin.service.kind";
 const ID: &str = "dunlin.service.id";
@@ -129,6 +135,36 @@ impl DataReaderQos {
     }
 }
 
+impl DataReaderQos {
+    /// Samples that the reader shows are acknowledged when the application has committed them, not when they arrive: so that
+    /// `wait_for_acknowledgments` at the writer, of any vendor, means "stored", and a KEEP_ALL writer that is ahead by its resource
+    /// limits blocks, up to its max_blocking_time. Needs RELIABILITY RELIABLE and no TIME_BASED_FILTER; not changeable.
+    #[must_use]
+    pub fn acknowledge_on_commit(mut self) -> Self {
+        self.property.put(ACKNOWLEDGMENT, ON_COMMIT);
+        self
+    }
+
+    /// See [`acknowledge_on_commit`](Self::acknowledge_on_commit).
+    #[must_use]
+    pub fn acknowledges_on_commit(&self) -> bool {
+        self.property.get(ACKNOWLEDGMENT) == Some(ON_COMMIT)
+    }
+
+    pub(crate) fn check_acknowledgment(&self) -> Result<(), UnsupportedPolicy> {
+        if !self.acknowledges_on_commit() {
+            return Ok(());
+        }
+        if self.reliability.kind != ReliabilityKind::Reliable {
+            return refused("acknowledging on commit needs RELIABILITY RELIABLE");
+        }
+        if self.time_based_filter.minimum_separation > Duration::ZERO {
+            return refused("acknowledging on commit needs every sample, and so no TIME_BASED_FILTER");
+        }
+        Ok(())
+    }
+}
+
 fn refused(reason: &'static str) -> Result<(), UnsupportedPolicy> {
     Err(UnsupportedPolicy { policy: PolicyId::Property, reason })
 }
@@ -142,6 +178,9 @@ pub(crate) fn check(property: &Property, of_reader: bool) -> Result<(), Unsuppor
             DUPLICATES if !of_reader => return refused("dunlin.duplicates is for readers"),
             DUPLICATES if value == BY_ORIGINAL_WRITER || value == KEPT => {}
             DUPLICATES => return refused("dunlin.duplicates is \"by_original_writer\" or \"kept\""),
+            ACKNOWLEDGMENT if !of_reader => return refused("dunlin.acknowledgment is for readers"),
+            ACKNOWLEDGMENT if value == ON_COMMIT => {}
+            ACKNOWLEDGMENT => return refused("dunlin.acknowledgment is \"on_commit\", or is left out"),
             _ => return refused("no such name begins with \"dunlin.\": see docs/services-api.md"),
         }
     }
@@ -176,6 +215,17 @@ mod tests {
             assert!(DomainParticipantQos::default().service(&bad).validate().is_err(), "{bad:?}");
             assert_eq!(DomainParticipantQos::default().service(&bad).property.service(), None);
         }
+    }
+
+    #[test]
+    fn acknowledging_on_commit_needs_every_sample() {
+        let qos = DataReaderQos::default().acknowledge_on_commit();
+        assert!(qos.acknowledges_on_commit() && !DataReaderQos::default().acknowledges_on_commit());
+        assert!(qos.validate().is_err() && qos.clone().reliable().validate().is_ok());
+        let separated = qos.reliable().time_based_filter(Duration::from_secs(1));
+        assert!(separated.validate().is_err());
+        assert!(DataReaderQos::default().property(ACKNOWLEDGMENT, "now").validate().is_err());
+        assert!(DataWriterQos::default().property(ACKNOWLEDGMENT, ON_COMMIT).validate().is_err());
     }
 
     #[test]

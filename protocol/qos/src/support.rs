@@ -122,7 +122,8 @@ impl DataReaderQos {
     /// The first policy whose value would be without effect.
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
         representation(&self.representation)?;
-        property(&self.property, true)
+        property(&self.property, true)?;
+        self.check_acknowledgment()
     }
 }
 

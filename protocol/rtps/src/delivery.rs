@@ -43,8 +43,11 @@ impl Received<'_> {
 /// Answer of a [`DeliverySink`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Delivery {
-    /// The change was taken, or deliberately dropped (filtered, not owned): it is acknowledged.
+    /// The change was taken, and the application can see it: it is acknowledged, where the application has to
+    /// [commit](crate::Reader::commit) it once it has.
     Accepted,
+    /// There is nothing to see of it (filtered, not owned, a copy): it is acknowledged.
+    Dropped,
     /// There is no room: a reliable reader does not acknowledge it and offers it again in
     /// [`Reader::retry_rejected`](crate::Reader::retry_rejected).
     Rejected,

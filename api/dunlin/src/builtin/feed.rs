@@ -241,7 +241,8 @@ impl ParticipantInner {
             Event::WriterLost(guid) | Event::ReaderLost(guid) => Subject::Endpoint(*guid),
             _ => return,
         };
-        if matches!(event, Event::WriterDiscovered(_) | Event::ReaderDiscovered(_)) {
+        // What `find_topic` and `wait_for_durability_service` wait for.
+        if matches!(subject, Subject::Endpoint(_) | Subject::Participant(_)) {
             self.entity.signal.raise();
         }
         if !lock(&self.builtin).is_used() {

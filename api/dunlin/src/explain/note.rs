@@ -27,10 +27,11 @@ impl Note {
     }
 
     /// Those about a writer.
-    pub(crate) fn of_writer(writer: &DiscoveredWriter) -> Vec<Self> {
+    pub(crate) fn of_writer(writer: &DiscoveredWriter, has_service: bool) -> Vec<Self> {
         let offered = writer.qos.durability.kind;
-        // A writer of Dunlin offers so much only if it was told to do without the service, which Dunlin does not have.
-        let local = writer.vendor == VendorId::DUNLIN && offered > DurabilityKind::TransientLocal;
+        // Others may have a service of their own, which does not say so.
+        let unserved = writer.vendor == VendorId::DUNLIN && !has_service;
+        let local = unserved && offered > DurabilityKind::TransientLocal;
         local.then_some(Self::DurabilityIsLocal { offered }).into_iter().collect()
     }
 }
@@ -40,8 +41,8 @@ impl fmt::Display for Note {
         match self {
             Self::DurabilityIsLocal { offered } => write!(
                 f,
-                "DURABILITY: {} is offered without a durability service: the writer alone keeps its samples, as with \
-                 TRANSIENT_LOCAL, and they are gone when it is (durability.without_service = \"local\")",
+                "DURABILITY: {} is offered without a durability service in the domain: the writer alone keeps its samples, as \
+                 with TRANSIENT_LOCAL, and they are gone when it is (durability.without_service = \"local\")",
                 offered.name()
             ),
         }

@@ -18,6 +18,7 @@ struct View<'a> {
     participant: &'a ParticipantInner,
     own: GuidPrefix,
     survey: Survey,
+    has_durability_service: bool,
 }
 
 /// An explanation of every known pair of a topic.
@@ -130,7 +131,12 @@ fn edit_distance(one: &str, other: &str) -> usize {
 impl<'a> View<'a> {
     fn new(participant: &'a ParticipantInner, wanted: impl Fn(&str, Guid) -> bool) -> Self {
         let engine = participant.engine();
-        Self { participant, own: engine.guid_prefix(), survey: engine.survey(wanted) }
+        Self {
+            participant,
+            own: engine.guid_prefix(),
+            survey: engine.survey(wanted),
+            has_durability_service: participant.has_durability_service(),
+        }
     }
 
     fn standing(&self, prefix: GuidPrefix) -> Option<&Standing> {
@@ -176,7 +182,7 @@ impl<'a> View<'a> {
             self.look_at_writer(writer, reader, &mut causes);
         }
         causes.extend(self.between_others(writer, reader));
-        let notes = Note::of_writer(writer);
+        let notes = Note::of_writer(writer, self.has_durability_service);
         Pair { writer: Some(self.writer(writer)), reader: Some(self.reader(reader)), matched, causes, notes }
     }
 

@@ -3,7 +3,7 @@
 use super::ParticipantInner;
 use crate::error::WriteError;
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Duration, Guid, InstanceHandle, SequenceNumber, WallTime};
+use dunlin_core::{Duration, Guid, InstanceHandle, SampleIdentity, SequenceNumber, WallTime};
 use dunlin_driver::CannotWait;
 use dunlin_engine::{ReaderSlot, WriteError as Refused, WriteRequest, WriterSlot};
 use std::sync::Arc;
@@ -52,16 +52,20 @@ impl ParticipantInner {
         &self,
         slot: &WriterSlot,
         instance: InstanceHandle,
-        key: SharedBytes,
+        key: Option<SharedBytes>,
         at: Option<WallTime>,
     ) -> Result<(), WriteError> {
-        let registered =
-            self.session.run(|now, out| slot.register_instance(now, instance, Some(key), at, out));
+        let registered = self.session.run(|now, out| slot.register_instance(now, instance, key, at, out));
         registered.map_err(|refused| match refused {
             Refused::Deleted => WriteError::AlreadyDeleted,
             Refused::BadTimestamp => WriteError::BadTimestamp,
             _ => WriteError::OutOfResources,
         })
+    }
+
+    /// Acknowledges what is stored.
+    pub(crate) fn commit(&self, slot: &ReaderSlot, through: SampleIdentity) {
+        self.session.run(|now, out| slot.commit(now, through, out));
     }
 
     /// Asks a writer until it shows that it knows a reader of this participant.

@@ -84,7 +84,7 @@ impl WriterInner {
             return Err(WriteError::NoKey);
         }
         let payload = slot.instance_key(instance).ok_or(WriteError::UnknownInstance)?;
-        let (source_timestamp, inline_qos) = (params.source_timestamp, params.inline_qos()?);
+        let (source_timestamp, inline_qos) = (params.source_timestamp, params.inline_qos(None)?);
         let request = WriteRequest { kind, instance, source_timestamp, payload };
         self.write_prepared(slot, Prepared { request, key: None, inline_qos })
     }

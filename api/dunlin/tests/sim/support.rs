@@ -2,7 +2,7 @@
 
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::sim::{Context, Node, Result, Sim, SimBuilder};
-use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant, Duration};
+use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant, Duration, TopicType};
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 pub struct Reading {
@@ -94,6 +94,6 @@ pub fn bad_network() -> SimBuilder {
     Sim::builder().loss(0.2).delay(millis(1), millis(20))
 }
 
-pub fn matched<T: DdsType>(writer: &DataWriter<T>, reader: &DataReader<T>) -> bool {
+pub fn matched<W: TopicType, R: TopicType>(writer: &DataWriter<W>, reader: &DataReader<R>) -> bool {
     writer.matched_subscriptions().len() == 1 && reader.matched_publications().len() == 1
 }

@@ -118,10 +118,7 @@ fn what_cannot_be_said_is_refused_with_its_reason() {
         (WriteParams { original: Some(nobody), ..original(1) }, WriteError::BadIdentity("original")),
         (WriteParams { related: Some(origin(-1)), ..original(1) }, WriteError::BadIdentity("related")),
         (WriteParams { only_for: Some(origin(1).writer), ..original(1) }, WriteError::NoReader),
-        (
-            WriteParams { source_timestamp: Some(WallTime(-1)), ..original(1) },
-            WriteError::BadTimestamp,
-        ),
+        (WriteParams { source_timestamp: Some(WallTime(-1)), ..original(1) }, WriteError::BadTimestamp),
     ] {
         let error = refused(params);
         assert_eq!((&error, error.return_code()), (&wanted, ReturnCode::BadParameter));
@@ -140,12 +137,13 @@ fn what_cannot_be_said_is_refused_with_its_reason() {
 fn lasting_readers_drop_what_they_have_had() {
     bad_network().seeds(10..14, |sim| {
         let (a, b, c) = (sim.node("a"), sim.node("b"), sim.node("c"));
-        let lasting = writer_qos().durability(DurabilityKind::Transient);
+        let by_source = DestinationOrderKind::BySourceTimestamp;
+        let lasting = writer_qos().durability(DurabilityKind::Transient).destination_order(by_source);
         let live = a.run(|| of_topic(&lasting))?;
         let service = b.run(|| of_topic(&lasting))?;
-        let by_source = reader_qos().destination_order(DestinationOrderKind::BySourceTimestamp);
-        let removing = c.run(|| on_topic(&by_source.clone().durability(DurabilityKind::Transient)))?;
-        let keeping = c.run(|| on_topic(&by_source.clone().remove_duplicates(false)))?;
+        let transient = reader_qos().durability(DurabilityKind::Transient);
+        let removing = c.run(|| on_topic(&transient.clone().destination_order(by_source)))?;
+        let keeping = c.run(|| on_topic(&transient.remove_duplicates(false)))?;
         sim.run_until(|| live.matched_subscriptions().len() == 2, secs(60))?;
         sim.run_until(|| service.matched_subscriptions().len() == 2, secs(60))?;
         let mut passed_on = Vec::new();
@@ -160,8 +158,6 @@ fn lasting_readers_drop_what_they_have_had() {
         for (n, params) in &passed_on {
             b.run(|| service.write_with(&track(n % 3, i64::from(*n)), params))?;
         }
-        let ended = a.run(|| live.dispose_with(&track(1, 0), &WriteParams::default()))?;
-        b.run(|| service.dispose_with(&track(1, 0), &WriteParams { original: Some(ended), ..original(1) }))?;
         let seen = |reader: &DataReader<Track>| -> Vec<i64> {
             let taken = reader.read(100).expect("enabled");
             let mut numbers: Vec<i64> =
@@ -170,7 +166,9 @@ fn lasting_readers_drop_what_they_have_had() {
             numbers
         };
         sim.run_until(|| seen(&removing).len() >= 13 && seen(&keeping).len() >= 23, secs(60))?;
-        sim.run_for(secs(5))?;
+        let ended = a.run(|| live.dispose_with(&track(1, 0), &WriteParams::default()))?;
+        b.run(|| service.dispose_with(&track(1, 0), &WriteParams { original: Some(ended), ..original(1) }))?;
+        sim.run_for(secs(10))?;
         assert!(seen(&removing).into_iter().eq(0..13), "each once");
         assert_eq!((removing.stats().copies, keeping.stats().copies), (11, 0));
         assert_eq!(seen(&keeping).len(), 23, "on request everything");

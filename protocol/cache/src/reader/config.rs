@@ -121,6 +121,9 @@ impl Insert {
     pub const fn delivery(self) -> Delivery {
         match self {
             Self::Rejected(_) => Delivery::Rejected,
+            // What a filter by time holds back is shown later.
+            Self::Filtered(FilterReason::Separation) => Delivery::Accepted,
+            Self::Filtered(_) | Self::Dropped(_) => Delivery::Dropped,
             _ => Delivery::Accepted,
         }
     }

@@ -1,6 +1,6 @@
 //! How instances change their state (DDS 1.4 §2.2.2.5.1.3 and figure 2.11).
 
-use dunlin_core::{Guid, Identities, MonoTime, Now, SequenceNumber, VendorId, WallTime};
+use dunlin_core::{Guid, Identities, InstanceHandle, MonoTime, Now, SequenceNumber, VendorId, WallTime};
 
 use super::ReaderCache;
 use super::sample::{Sample, boxed};
@@ -115,6 +115,15 @@ impl ReaderCache {
         if let Some(instance) = self.instances.get_mut(id) {
             instance.marker = marker;
         }
+    }
+
+    /// Whether a change that ended an instance has a sample of its own, or is seen in one before it.
+    #[must_use]
+    pub fn shows_end(&self, instance: InstanceHandle, writer: Guid, sn: SequenceNumber) -> bool {
+        let marker =
+            self.find(self.shown(instance)).and_then(|id| self.instances.get(id)).map(|it| it.marker);
+        let marker = marker.and_then(|marker| self.samples.get(marker));
+        marker.is_some_and(|marker| (marker.writer, marker.sn) == (writer, sn))
     }
 
     /// Removes the samples of an instance that is not alive (READER_DATA_LIFECYCLE, DDS 1.4 §2.2.3.22); without

@@ -79,7 +79,7 @@ fn best_effort_drops_what_has_no_room() {
     assert_eq!(dropped, Insert::Dropped(SamplesPerInstanceLimit));
     assert_eq!(
         (dropped.delivery(), dropped.reject_reason()),
-        (Delivery::Accepted, Some(SamplesPerInstanceLimit))
+        (Delivery::Dropped, Some(SamplesPerInstanceLimit))
     );
 }
 

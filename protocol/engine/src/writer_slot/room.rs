@@ -24,6 +24,19 @@ pub(crate) struct Progress {
 }
 
 impl WriterCore {
+    /// Whether what is said of a change can be sent; prepares for a change that is for one reader alone.
+    pub(super) fn admit(
+        &mut self,
+        given: Option<WallTime>,
+        inline_qos: Option<&SharedBytes>,
+    ) -> Result<(), WriteError> {
+        self.check_timestamp(given, inline_qos)?;
+        if inline_qos.is_some_and(parameters::is_directed) {
+            self.writer.direct_changes();
+        }
+        Ok(())
+    }
+
     /// Whether a source timestamp that was given may follow the last one, and can be sent. Samples that are passed on for
     /// several writers come in the order of none.
     pub(super) fn check_timestamp(

@@ -34,7 +34,7 @@ impl Reader {
         if !wanted && (only_liveliness || !incomplete) {
             return;
         }
-        let progress = proxy.expected > proxy.ack.sent_base;
+        let progress = proxy.unacknowledged() > proxy.ack.sent_base;
         let newly_missing = missing.iter().last().is_some_and(|last| last > proxy.ack.sent_announced);
         let news = progress || newly_missing || proxy.partials.is_request_news(wanted);
         let earliest = now.plus(self.cfg.heartbeat_response_delay);
@@ -84,7 +84,7 @@ impl Reader {
         let room = self.cfg.receive_room.part();
         let echo = Echo { reader_id: self.cfg.guid.entity_id, writer_id, count, room };
         self.stats.echoes_sent = self.stats.echoes_sent.saturating_add(1);
-        if proxy.expected > proxy.ack.sent_base {
+        if proxy.unacknowledged() > proxy.ack.sent_base {
             self.send_answer(now, index, true, Some(echo), out);
             return;
         }
@@ -113,6 +113,7 @@ impl Reader {
         let writer = proxy.guid();
         let missing = proxy.missing();
         let asks_as_new = !final_flag && asks_as_new(proxy, &missing);
+        let base = proxy.unacknowledged();
         let ack = &mut proxy.ack;
         let mut message = MessageBuilder::new(out, self.cfg.guid.prefix);
         message.info_dst(writer.prefix);
@@ -142,13 +143,13 @@ impl Reader {
                 self.stats.nack_frags_sent = self.stats.nack_frags_sent.saturating_add(1);
             });
         }
-        let news = proxy.expected > ack.sent_base;
+        let news = base > ack.sent_base;
         let quiet = if news { self.cfg.ack_suppression } else { doubled(ack.quiet, MAX_QUIET) };
         let retry = if news { self.cfg.nack_retry_period } else { doubled(ack.retry_interval, MAX_RETRY) };
         (ack.quiet, ack.retry_interval) = (quiet, retry);
         ack.retry_due = incomplete.then(|| now.plus(retry));
         (ack.sent_at, ack.due) = (Some(now), None);
-        (ack.sent_base, ack.sent_announced) = (proxy.expected, proxy.announced);
+        (ack.sent_base, ack.sent_announced) = (base, proxy.announced);
         message.finish(proxy.destinations());
         self.wake_for(index);
     }

@@ -11,6 +11,8 @@ pub struct ReaderConfig {
     pub guid: Guid,
     /// Requests RELIABLE.
     pub reliable: bool,
+    /// What the application is shown is acknowledged when it [commits](crate::Reader::commit) it, not when it arrives.
+    pub acknowledge_on_commit: bool,
     /// Time from a HEARTBEAT that wants an answer to the ACKNACK.
     pub heartbeat_response_delay: Duration,
     /// ACKNACKs that say nothing new are at least this far apart; it doubles while nothing changes.
@@ -43,6 +45,7 @@ impl Default for ReaderConfig {
         Self {
             guid: Guid::UNKNOWN,
             reliable: true,
+            acknowledge_on_commit: false,
             heartbeat_response_delay: Duration::ZERO,
             ack_suppression: Duration::from_millis(1),
             preemptive_ack_delay: Duration::from_millis(10),

@@ -107,6 +107,9 @@ impl Reader {
         let mut proxy = WriterProxy::new(writer, reliable, self.cfg.ack_suppression);
         let before = self.lost_writers.take(proxy.guid(), life);
         before.into_iter().for_each(|next| proxy.resume(next));
+        if self.cfg.acknowledge_on_commit {
+            proxy.acknowledge_on_commit();
+        }
         if reliable {
             proxy.ack.preemptive_due = Some(now.mono.plus(self.cfg.preemptive_ack_delay));
             self.shares.add();
@@ -178,12 +181,22 @@ impl Reader {
     pub fn retry_rejected(&mut self, now: Now, sink: &mut dyn DeliverySink, out: &mut Outbox) {
         for index in 0..self.writers.len() {
             let Some(proxy) = self.writers.get_mut(index).filter(|proxy| proxy.blocked) else { continue };
-            let before = proxy.expected;
+            let before = proxy.unacknowledged();
             proxy.blocked = false;
             self.advance(now, index, sink);
-            if self.writers.get(index).is_some_and(|proxy| proxy.expected > before) {
+            if self.writers.get(index).is_some_and(|proxy| proxy.unacknowledged() > before) {
                 self.send_acknack(now.mono, index, true, out);
             }
+        }
+    }
+
+    /// The application has stored everything of a writer up to `through`: it is acknowledged, and that is told at once. For readers
+    /// with [`ReaderConfig::acknowledge_on_commit`]; nothing happens if the writer is not matched any more.
+    pub fn commit(&mut self, now: Now, writer: Guid, through: SequenceNumber, out: &mut Outbox) {
+        let Some(index) = self.find(writer) else { return };
+        let more = self.writers.get_mut(index).is_some_and(|proxy| proxy.reliable && proxy.commit(through));
+        if more {
+            self.send_acknack(now.mono, index, true, out);
         }
     }
 
@@ -296,7 +309,7 @@ impl Reader {
 
     /// Up to which change of a writer nothing more is needed.
     pub(crate) fn settled_through(&self, index: usize) -> Option<SequenceNumber> {
-        self.writers.get(index).map(|proxy| proxy.expected.previous())
+        self.writers.get(index).map(|proxy| proxy.unacknowledged().previous())
     }
 
     /// Takes up when a writer next has something to be told.

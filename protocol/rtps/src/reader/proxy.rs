@@ -6,6 +6,7 @@ use crate::count::CountFilter;
 use crate::lazy::Lazy;
 use crate::timing::earliest;
 use crate::{Delivery, DeliverySink, ReaderStats, WriterProxyConfig};
+use alloc::boxed::Box;
 use dunlin_core::{
     Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange, SnRanges,
 };
@@ -104,7 +105,30 @@ pub(super) struct WriterProxy {
     /// The sink has rejected the expected change, which is the first in the store.
     pub(super) blocked: bool,
     pub(super) echoes: EchoGate,
+    /// What the application has yet to commit, if it acknowledges itself.
+    uncommitted: Option<Box<Uncommitted>>,
     pub(super) ack: AckState,
+}
+
+/// Changes that the application was shown and has not committed.
+#[derive(Debug, Default)]
+struct Uncommitted {
+    /// The first one of which that is possible.
+    first: Option<SequenceNumber>,
+    last_shown: SequenceNumber,
+}
+
+impl Uncommitted {
+    fn shown(&mut self, sn: SequenceNumber) {
+        self.first.get_or_insert(sn);
+        self.last_shown = sn;
+    }
+
+    fn commit(&mut self, through: SequenceNumber) {
+        if self.first.is_some_and(|first| first <= through) {
+            self.first = (through < self.last_shown).then(|| through.next());
+        }
+    }
 }
 
 impl WriterProxy {
@@ -131,6 +155,7 @@ impl WriterProxy {
             fragment_heartbeats: CountFilter::default(),
             blocked: false,
             echoes: EchoGate::default(),
+            uncommitted: None,
             ack: AckState {
                 due: None,
                 preemptive_due: None,
@@ -147,6 +172,26 @@ impl WriterProxy {
 
     pub(super) fn guid(&self) -> Guid {
         self.cfg.guid
+    }
+
+    /// From now on what the application is shown is acknowledged when it commits it.
+    pub(super) fn acknowledge_on_commit(&mut self) {
+        self.uncommitted.get_or_insert_default();
+    }
+
+    /// The application has everything up to `through`. True if more can be acknowledged by that.
+    pub(super) fn commit(&mut self, through: SequenceNumber) -> bool {
+        let before = self.unacknowledged();
+        if let Some(uncommitted) = &mut self.uncommitted {
+            uncommitted.commit(through);
+        }
+        self.unacknowledged() > before
+    }
+
+    /// The first change that is not to be acknowledged.
+    pub(super) fn unacknowledged(&self) -> SequenceNumber {
+        let first = self.uncommitted.as_ref().and_then(|uncommitted| uncommitted.first);
+        first.map_or(self.expected, |first| first.min(self.expected))
     }
 
     /// Goes on with a writer that was lost, of which everything before `next` was delivered or counted. A volatile reader takes
@@ -332,7 +377,10 @@ impl WriterProxy {
         change: impl FnOnce() -> Incoming,
     ) {
         match delivery {
-            Delivery::Accepted => {
+            Delivery::Accepted | Delivery::Dropped => {
+                if let (Some(uncommitted), Delivery::Accepted) = (&mut self.uncommitted, delivery) {
+                    uncommitted.shown(self.expected);
+                }
                 stats.delivered = stats.delivered.saturating_add(1);
                 self.started = true;
                 self.skipped_from = None;
@@ -382,12 +430,13 @@ impl WriterProxy {
         self.skip_to(sn);
     }
 
-    /// What to request: a set based at the expected change, with the available changes of which nothing has arrived.
+    /// What to request: a set based at the first change that is not acknowledged, with the available changes of which nothing has
+    /// arrived.
     pub(super) fn missing(&self) -> SequenceNumberSet {
-        let mut set = SequenceNumberSet::empty(self.expected);
+        let base = self.unacknowledged();
+        let mut set = SequenceNumberSet::empty(base);
         let mut sn = self.expected.max(self.floor);
-        let end =
-            self.announced.min(self.expected.plus(i64::from(dunlin_core::MAX_SET_BITS).saturating_sub(1)));
+        let end = self.announced.min(base.plus(i64::from(dunlin_core::MAX_SET_BITS).saturating_sub(1)));
         while sn <= end && sn < SequenceNumber::MAX {
             if let Some(range) = self.irrelevant.range_of(sn) {
                 sn = range.last.next();

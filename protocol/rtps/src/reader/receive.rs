@@ -213,7 +213,7 @@ impl Reader {
         let Some(proxy) = self.writers.get_mut(index) else { return };
         let sn = change.sn;
         let counter = match sink.deliver(now, &change.received(proxy.guid())) {
-            crate::Delivery::Accepted => &mut self.stats.delivered,
+            crate::Delivery::Accepted | crate::Delivery::Dropped => &mut self.stats.delivered,
             crate::Delivery::Rejected => &mut self.stats.rejected,
         };
         *counter = counter.saturating_add(1);

@@ -32,6 +32,12 @@ impl Writer {
         true
     }
 
+    /// From now on there may be changes that say in their inline QoS which reader they are for alone (RTPS 2.5 §9.6.4.6): others
+    /// get a GAP in their place. Call it before the first of them is new.
+    pub fn direct_changes(&mut self) {
+        self.withheld.direct();
+    }
+
     /// Says in the inline QoS, which is prepared, that the change passes the filter of the one reader that it is sent to.
     pub(super) fn say_passed(&mut self, change: &Change) {
         let only = self.readers.only_receiver().and_then(|index| self.readers.get(index));

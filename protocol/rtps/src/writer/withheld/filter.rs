@@ -3,7 +3,8 @@
 use crate::Change;
 use crate::writer::readers::{ReaderProxy, Standing};
 use alloc::sync::Arc;
-use dunlin_core::Locator;
+use dunlin_core::{Guid, Locator};
+use dunlin_wire::{params, pid};
 
 /// Decides for one reader which changes it need not get.
 ///
@@ -47,15 +48,23 @@ impl<'a> Memo<'a> {
     }
 }
 
+/// Whether a change is for one reader alone, and another one (RTPS 2.5 §9.6.4.6).
+pub(super) fn is_for_another(change: &Change, reader: Guid) -> bool {
+    let list = change.inline_qos.as_ref();
+    let directed = list.and_then(|list| params::find_in_open_list(list, pid::DIRECTED_WRITE));
+    directed.is_some_and(|directed| directed != reader.to_bytes())
+}
+
 impl ReaderProxy {
     /// Whether it may be that it is not sent a change when that is new.
     pub(super) fn withholds(&self) -> bool {
         self.cfg.filter.is_some() || self.separation.is_some()
     }
 
-    /// Whether its filter rejects a new change.
+    /// Whether a new change is not for it: it is for another reader alone, or its filter rejects it.
     pub(in crate::writer) fn content_rejects(&self, change: &Change) -> bool {
-        self.cfg.filter.as_ref().is_some_and(|filter| filter.rejects(change))
+        is_for_another(change, self.guid())
+            || self.cfg.filter.as_ref().is_some_and(|filter| filter.rejects(change))
     }
 
     /// The signature under which the reader is told of its filter.
@@ -68,7 +77,9 @@ impl ReaderProxy {
     pub(in crate::writer) fn rejects(&self, change: &Change) -> bool {
         let filter =
             self.cfg.filter.as_ref().filter(|_| self.reliable || self.standing != Standing::CatchingUp);
-        filter.is_some_and(|filter| filter.rejects(change)) || self.is_overtaken(change.sn)
+        filter.is_some_and(|filter| filter.rejects(change))
+            || self.is_overtaken(change.sn)
+            || is_for_another(change, self.guid())
     }
 
     pub(in crate::writer) fn receives_at(&self, destinations: &[Locator]) -> bool {

@@ -12,7 +12,7 @@ use crate::timing::earliest;
 use crate::{Change, WriterStats};
 use alloc::vec::Vec;
 use dunlin_core::{Locator, MonoTime, SequenceNumber, SnRange};
-use filter::Memo;
+use filter::{Memo, is_for_another};
 
 /// Most intervals of changes that a reader was not told of; more are told at once.
 pub(super) const MAX_UNTOLD: usize = 64;
@@ -49,8 +49,10 @@ pub(super) struct Kept {
 #[derive(Debug, Default)]
 pub(super) struct Withheld {
     // Who does not get a change
-    /// Some reader has a filter or a minimum separation, so each change is asked about.
+    /// Some reader has a filter or a minimum separation, or there are changes for one reader alone: so each is asked about.
     on: bool,
+    /// There are changes for one reader alone.
+    directs: bool,
     /// Changes up to here were asked about, and who does not get them is known.
     decided_through: SequenceNumber,
     /// Destinations of what not all readers want; empty while they do.
@@ -73,6 +75,11 @@ impl Withheld {
         self.on
     }
 
+    /// From now on there are changes that are for one reader alone.
+    pub(super) fn direct(&mut self) {
+        (self.on, self.directs) = (true, true);
+    }
+
     /// A reader was added.
     pub(super) fn add(&mut self, proxy: &ReaderProxy) {
         self.on |= proxy.withholds();
@@ -80,7 +87,7 @@ impl Withheld {
 
     /// Takes up whether any reader has a filter or a minimum separation.
     pub(super) fn survey(&mut self, readers: &Readers) {
-        self.on = readers.iter().any(ReaderProxy::withholds);
+        self.on = self.directs || readers.iter().any(ReaderProxy::withholds);
         self.narrow.clear();
     }
 
@@ -133,8 +140,10 @@ impl Withheld {
         let (mut memo, mut opinions, mut changed) = (Memo::default(), Opinions::default(), false);
         for proxy in readers.iter_mut().filter(|proxy| proxy.is_sent_new_data()) {
             let too_soon = proxy.is_too_soon(now, change, self.decided_through);
+            let elsewhere = self.directs && is_for_another(change, proxy.guid());
             let ReaderProxy { cfg, rejecting, separation, .. } = proxy;
-            let rejects = too_soon || cfg.filter.as_ref().is_some_and(|filter| memo.ask(filter, change));
+            let rejects =
+                too_soon || elsewhere || cfg.filter.as_ref().is_some_and(|filter| memo.ask(filter, change));
             opinions.separated |= separation.is_some();
             changed |= core::mem::replace(rejecting, rejects) != rejects;
             opinions.rejected |= rejects;
@@ -153,7 +162,9 @@ impl Withheld {
     ) -> bool {
         let mut memo = Memo::default();
         let same = readers.iter().filter(|proxy| proxy.is_sent_new_data()).all(|proxy| {
-            let rejects = proxy.cfg.filter.as_ref().is_some_and(|filter| memo.ask(filter, change));
+            let elsewhere = self.directs && is_for_another(change, proxy.guid());
+            let rejects =
+                elsewhere || proxy.cfg.filter.as_ref().is_some_and(|filter| memo.ask(filter, change));
             rejects == proxy.rejecting && proxy.separation.is_none()
         });
         stats.filters_evaluated = stats.filters_evaluated.saturating_add(memo.evaluated());

@@ -1,0 +1,58 @@
+//! DURABILITY TRANSIENT and PERSISTENT (DDS 1.4 §2.2.3.4): whether somebody keeps samples when their writer is gone.
+
+use super::{DomainParticipant, ParticipantInner};
+use crate::error::WaitForError;
+use crate::writer_inner::wait_for;
+use dunlin_core::Duration;
+use dunlin_discovery::ParticipantData;
+use dunlin_qos::{Durability, DurabilityKind, Property, UnsupportedPolicy};
+
+/// The kind of a service that keeps samples, in its [`ServiceMark`](dunlin_qos::ServiceMark).
+const DURABILITY: &str = "durability";
+
+pub(crate) fn is_durability_service(property: &Property) -> bool {
+    property.service().is_some_and(|mark| mark.kind == DURABILITY)
+}
+
+impl ParticipantInner {
+    /// Whether this or another participant says that it is a durability service.
+    pub(crate) fn has_durability_service(&self) -> bool {
+        let is_service = |data: &ParticipantData| is_durability_service(&data.property);
+        self.qos.with(|qos| is_durability_service(&qos.property))
+            || self.engine().discovered_participants().iter().any(|data| is_service(data))
+    }
+
+    /// Whether a DURABILITY can be had.
+    pub(crate) fn check_durability(&self, durability: Durability) -> Result<(), UnsupportedPolicy> {
+        let lasts = durability.kind > DurabilityKind::TransientLocal;
+        durability.check_service(self.durable_is_local || (lasts && self.has_durability_service()))
+    }
+
+    /// Says of an endpoint that is as durable as its writer at most.
+    pub(crate) fn note_durability(&self, what: &'static str, topic: &str, durability: Durability) {
+        if durability.kind > DurabilityKind::TransientLocal && !self.has_durability_service() {
+            self.sink.note_durability(what, topic, durability.kind);
+        }
+    }
+}
+
+impl DomainParticipant {
+    /// Whether a durability service is known: a participant whose QoS has a [`ServiceMark`](crate::qos::ServiceMark) of kind
+    /// "durability", this one included. While one is, TRANSIENT and PERSISTENT are accepted; otherwise the configuration key
+    /// `durability.without_service` says what becomes of them.
+    #[must_use]
+    pub fn has_durability_service(&self) -> bool {
+        self.inner().has_durability_service()
+    }
+
+    /// Waits until a durability service is known: before topics, writers or readers with DURABILITY TRANSIENT or PERSISTENT are
+    /// created.
+    ///
+    /// # Errors
+    /// [`WaitForError::Timeout`].
+    pub fn wait_for_durability_service(&self, max_wait: Duration) -> Result<(), WaitForError> {
+        let inner = self.inner();
+        inner.entity.check_usable().map_err(WaitForError::from)?;
+        wait_for(inner, &inner.entity.signal, max_wait, || inner.has_durability_service())
+    }
+}
