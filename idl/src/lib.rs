@@ -57,6 +57,7 @@ pub use print::{Conversion, Notation, convert, convert_all};
 pub use ros::share_folders;
 pub use source::{Disk, FileId, LoadError, Loader, Location, Memory, SourceMap, Span};
 
+use check::LiteralScope;
 use diagnostic::Sink;
 
 /// How much a compilation may cost, so that no input exhausts time or memory.
@@ -178,7 +179,7 @@ pub fn compile(path: &str, options: &Options, loader: &dyn Loader) -> Compilatio
             return Compilation { model: None, diagnostics, sources, main: None, files: Vec::new() };
         }
     };
-    let mut model = check::check(&definitions, options, &mut sink);
+    let mut model = check::check(&definitions, LiteralScope::of(path), options, &mut sink);
     if options.ros2_names && ros::kind_of(path).is_none() {
         rename(path, &mut model, &mut sink);
     }

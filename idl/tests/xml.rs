@@ -166,6 +166,49 @@ fn described_alone(text: &str) -> String {
     result.model.as_ref().map_or_else(|| result.render(false), dump)
 }
 
+/// Files in the field have such enumerations; in IDL literals stand in the scope around their enumeration, and are refused.
+#[test]
+fn enumerations_in_xml_may_share_literals() {
+    let text = "<types><module name='M'>\
+        <enum name='Lamp'><enumerator name='ON'/><enumerator name='OFF' value='5'/></enum>\
+        <enum name='Pump'><enumerator name='OFF'/><enumerator name='ON' value='7'/></enum>\
+        <struct name='S'><member name='lamp' type='nonBasic' nonBasicTypeName='Lamp' default='OFF'/>\
+        <member name='pump' type='nonBasic' nonBasicTypeName='Pump' default='ON'/></struct></module></types>";
+    let files = Memory::default().with("shared.xml", text);
+    let options = Options::default();
+    let result = compile("shared.xml", &options, &files);
+    let told = dump(result.model.as_ref().unwrap_or_else(|| panic!("{}", result.render(false))));
+    let default = |member: &str| told.lines().find(|line| line.contains(member)).unwrap().to_owned();
+    assert!(default(" lamp").contains("OFF") && default(" pump").contains("ON"), "{told}");
+    assert!(goes_round_in_xml("shared.xml", &options, &files), "they stay XML");
+    let as_idl = convert("shared.xml", Notation::Idl, &options, &files);
+    assert!(
+        as_idl.text.is_none() && as_idl.render(false).contains("declared already"),
+        "{}",
+        as_idl.render(false)
+    );
+    let twice = text.replace("<enumerator name='OFF' value='5'/>", "<enumerator name='ON' value='5'/>");
+    let files = Memory::default().with("twice.xml", twice.as_str());
+    assert!(compile("twice.xml", &options, &files).model.is_none(), "one enumeration has each literal once");
+}
+
+fn goes_round_in_xml(path: &str, options: &Options, files: &Memory) -> bool {
+    convert(path, Notation::Xml, options, files).text.is_some()
+}
+
+#[test]
+fn the_value_of_a_flag_is_its_position() {
+    let flags = |attribute: &str| {
+        let text = format!(
+            "<types><bitmask name='Flags' bitBound='16'><flag name='A' {attribute}='3'/><flag name='B'/></bitmask></types>"
+        );
+        let files = Memory::default().with("flags.xml", text.as_str());
+        described("flags.xml", &Options::default(), &files).unwrap()
+    };
+    assert_eq!(flags("value"), flags("position"));
+    assert!(flags("value").0.contains('3') && flags("value").0.contains('4'), "{}", flags("value").0);
+}
+
 #[test]
 fn messages_show_the_place() {
     let text =

@@ -69,8 +69,26 @@ struct Keys {
     paths: Vec<Vec<Ident>>,
 }
 
+/// Where the literals of enumerations have their names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LiteralScope {
+    /// In the scope around the enumeration too, as in IDL (IDL 4.2 §7.5.2): two enumerations of one module share none.
+    Enclosing,
+    /// In their enumeration: files in XML have enumerations that share literals, which DDS-XTypes 1.3 §7.3.2 does not forbid. What
+    /// names one without its enumeration means the first.
+    Enumeration,
+}
+
+impl LiteralScope {
+    /// Of what a file declares.
+    pub(crate) fn of(path: &str) -> Self {
+        if crate::xml::is_xml(path) { Self::Enumeration } else { Self::Enclosing }
+    }
+}
+
 pub(crate) struct Checker<'a> {
     options: &'a Options,
+    literals: LiteralScope,
     sink: &'a mut Sink,
     model: Model,
     scopes: Vec<Scope>,
@@ -95,9 +113,15 @@ pub(crate) struct Checker<'a> {
 }
 
 /// Resolves everything.
-pub(crate) fn check(definitions: &[Definition], options: &Options, sink: &mut Sink) -> Model {
+pub(crate) fn check(
+    definitions: &[Definition],
+    literals: LiteralScope,
+    options: &Options,
+    sink: &mut Sink,
+) -> Model {
     let mut checker = Checker {
         options,
+        literals,
         sink,
         model: Model::default(),
         scopes: Vec::new(),

@@ -1,6 +1,6 @@
 //! Names and where they can be seen (IDL 4.2 §7.5).
 
-use super::Checker;
+use super::{Checker, LiteralScope};
 use crate::ir::{ConstId, InterfaceId, ModuleId, TypeId};
 use crate::source::Span;
 use crate::syntax::ast::{Ident, ScopedName};
@@ -110,6 +110,13 @@ impl Checker<'_> {
         };
         let Some(scope) = self.scopes.get_mut(self.scope.0) else { return false };
         if let Some(other) = scope.entries.get(&key) {
+            let shared = match (other.def, def) {
+                (Def::Literal(one, _), Def::Literal(other, _)) => one != other,
+                _ => false,
+            };
+            if shared && self.literals == LiteralScope::Enumeration {
+                return true;
+            }
             let message = if other.name == name.name {
                 format!("`{}` is declared already", name.name)
             } else {

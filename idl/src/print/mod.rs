@@ -7,6 +7,7 @@ mod xml;
 
 pub(crate) use tree::to_xml;
 
+use crate::check::LiteralScope;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::{Kind, Model};
 use crate::source::{Loader, SourceMap, Span};
@@ -74,7 +75,14 @@ pub fn convert_all(paths: &[&str], to: Notation, options: &Options, loader: &dyn
             sink.add(Severity::Error, None, message.to_owned());
         }
     }
-    let text = if sink.has_errors() { None } else { printed(&definitions, to, options, &mut sink) };
+    let text = if sink.has_errors() {
+        None
+    } else {
+        // IDL has no enumerations that share literals, so neither has what is written in it.
+        let all_in_xml = to == Notation::Xml && paths.iter().all(|path| crate::xml::is_xml(path));
+        let literals = if all_in_xml { LiteralScope::Enumeration } else { LiteralScope::Enclosing };
+        printed(&definitions, literals, to, options, &mut sink)
+    };
     Conversion { text, diagnostics: sink.finish(), sources }
 }
 
@@ -93,8 +101,14 @@ fn place(definition: &Definition) -> Option<Span> {
     })
 }
 
-fn printed(definitions: &[Definition], to: Notation, options: &Options, sink: &mut Sink) -> Option<String> {
-    let model = check::check(definitions, options, sink);
+fn printed(
+    definitions: &[Definition],
+    literals: LiteralScope,
+    to: Notation,
+    options: &Options,
+    sink: &mut Sink,
+) -> Option<String> {
+    let model = check::check(definitions, literals, options, sink);
     if sink.has_errors() {
         return None;
     }

@@ -120,7 +120,7 @@ impl Reader<'_> {
         self.only(element, &[&["enumerator"], NOTES]);
         let (name, mut annotations) = (self.named(element), self.type_annotations(element));
         annotations.extend(self.bit_bound(element));
-        let literals = self.enumerators(element, &["enumerator"], "value");
+        let literals = self.enumerators(element, &["enumerator"], &["value"]);
         Some(defined(annotations, TypeDecl { name: name?, kind: TypeDeclKind::Enum { literals } }))
     }
 
@@ -130,18 +130,24 @@ impl Reader<'_> {
         Some(note("bit_bound", Some(value), found.span))
     }
 
-    /// Literals or flags; `number` is the attribute and the annotation with what they stand for.
-    fn enumerators(&mut self, parent: Element<'_, '_>, names: &[&str], number: &str) -> Vec<Enumerator> {
+    /// Literals or flags; `numbers` are names of the attribute with what they stand for, of which the first is the annotation's.
+    fn enumerators(
+        &mut self,
+        parent: Element<'_, '_>,
+        names: &[&str],
+        numbers: &[&'static str],
+    ) -> Vec<Enumerator> {
+        let number = numbers.first().copied().unwrap_or_default();
         let mut literals = Vec::new();
         for element in parent.children().filter(|child| names.contains(&child.name())) {
             if self.is_done() {
                 break;
             }
             let more: &[&str] = if number == "value" { &["defaultLiteral"] } else { &[] };
-            element.allow(&[&["name", number], more], self.sink);
+            element.allow(&[&["name"], numbers, more], self.sink);
             self.only(element, &[NOTES]);
             let (name, mut annotations) = (self.named(element), self.notes(element));
-            if let Some(found) = element.attribute(&[number]) {
+            if let Some(found) = element.attribute(numbers) {
                 let value = self.expression(found.trimmed());
                 annotations.extend(value.map(|value| note(number, Some(value), found.span)));
             }
@@ -163,7 +169,8 @@ impl Reader<'_> {
         self.only(element, &[&["flag", "bit_value"], NOTES]);
         let (name, mut annotations) = (self.named(element), self.type_annotations(element));
         annotations.extend(self.bit_bound(element));
-        let bits = self.enumerators(element, &["flag", "bit_value"], "position");
+        // DDS-XTypes 1.3 Annex A calls it `position`; files for Connext have `value`.
+        let bits = self.enumerators(element, &["flag", "bit_value"], &["position", "value"]);
         Some(defined(annotations, TypeDecl { name: name?, kind: TypeDeclKind::Bitmask { bits } }))
     }
 

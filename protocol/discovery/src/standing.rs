@@ -1,7 +1,7 @@
 //! How a remote participant stands to this one (RTPS 2.5 §8.5.5), and the types of a writer and a reader to each other
 //! (DDS-XTypes 1.3 §7.6.3.7).
 
-use alloc::{string::String, sync::Arc};
+use alloc::sync::Arc;
 
 use dunlin_core::{EntityKind, MonoTime, VendorId};
 use dunlin_qos::partitions_match;
@@ -77,7 +77,7 @@ pub(crate) fn type_standing(
         Fit::Differs(reasons) => TypeStanding::Differs(reasons),
         Fit::Unknown(why) if reader.qos.type_consistency.force_type_validation => {
             let reason = alloc::format!("the reader insists on comparing types, but {why}");
-            TypeStanding::Differs([dunlin_xtypes::Mismatch { path: String::new(), reason }].into())
+            TypeStanding::Differs([dunlin_xtypes::Mismatch::of_type(reason)].into())
         }
         Fit::Unknown(_) | Fit::NotAsked => by_name,
         Fit::Pending(key) => TypeStanding::Unsettled(key),

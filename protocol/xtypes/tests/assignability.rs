@@ -87,6 +87,33 @@ fn every_option() {
     assert_eq!(check("struct T { long a; };", "struct T { long a; };", &disallow, Xcdr2), Ok(()));
 }
 
+#[test]
+fn the_reason_is_the_real_one() {
+    let reasons = |reader: &str, writer: &str, policy: &TypeConsistencyEnforcement| {
+        let found = check(reader, writer, policy, Xcdr2).unwrap_err();
+        (found[0].to_string(), found[0].extensibility)
+    };
+    let list = |of: &str| format!("@nested struct P {{ double x; }}; struct T {{ sequence<{of}> s; }};");
+    let (told, _) = reasons(&list("double"), &list("P"), &allow());
+    assert_eq!(told, "s.elements: `double` cannot read `P`", "nobody spoke of bitmasks");
+    let (told, extensibility) = reasons("@final struct T { long a; };", "struct T { long a; };", &allow());
+    assert!(extensibility && told.contains("final"), "{told}");
+    let bits = |of: &str| format!("@bit_bound(8) bitmask B {{ X }}; struct T {{ sequence<{of}> s; }};");
+    let (told, extensibility) = reasons(&bits("uint8"), &bits("B"), &allow());
+    assert!(!extensibility && told.contains("lists of bitmasks and of integers"), "{told}");
+    // In a mutable union a value is found by its id, in others it comes behind the discriminator.
+    let names = TypeConsistencyEnforcement { ignore_member_names: true, ..allow() };
+    let union = |word: &str, id: u32, name: &str| {
+        format!(
+            "@{word} @nested union U switch (long) {{ case 1: @id({id}) long {name}; }}; struct T {{ U u; }};"
+        )
+    };
+    let (told, _) = reasons(&union("mutable", 1, "a"), &union("mutable", 2, "b"), &names);
+    assert!(told.contains("the member id 1, that of the writer 2"), "{told}");
+    assert_eq!(check(&union("mutable", 1, "a"), &union("mutable", 1, "b"), &names, Xcdr2), Ok(()));
+    assert_eq!(check(&union("appendable", 1, "a"), &union("appendable", 2, "b"), &names, Xcdr2), Ok(()));
+}
+
 fn verdict(reader: &str, writer: &str) -> Result<(), Vec<Mismatch>> {
     check(reader, writer, &allow(), Xcdr2)
 }

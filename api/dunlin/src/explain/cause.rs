@@ -58,6 +58,8 @@ pub enum Cause {
     TypeMembers {
         /// Each difference, with the member where it is.
         differences: Vec<String>,
+        /// One of them is that types are final on one side and appendable or mutable on the other.
+        extensibility: bool,
     },
     /// One side is being asked for its type.
     TypeUnsettled,
@@ -249,7 +251,10 @@ impl Cause {
                 "give the type one name on both sides, with the same scope (in Rust: #[dds(name = \"…\")])"
             }
             Self::TypeKey { .. } => "mark the same members as key on both sides",
-            Self::TypeMembers { .. } => {
+            Self::TypeMembers { extensibility: true, .. } => {
+                "make the extensibility the same on both sides: @final, @appendable or @mutable in IDL, #[dds(final)] and so on in Rust; other DDS take types without annotation for final or for appendable, each as it likes"
+            }
+            Self::TypeMembers { extensibility: false, .. } => {
                 "compare the types (`dunlin type TOPIC --diff FILE`): add members at the end of an appendable type or anywhere in a mutable one, and keep the others; TYPE_CONSISTENCY_ENFORCEMENT of the reader says how much may differ"
             }
             Self::TypeUnsettled => "wait a moment: after some seconds without an answer, names decide",
@@ -378,7 +383,7 @@ impl fmt::Display for Cause {
                 let (one, other) = if *writer_is_keyed { ("writer", "reader") } else { ("reader", "writer") };
                 write!(f, "type members: the {one}'s type has a key, the {other}'s has none")
             }
-            Self::TypeMembers { differences } => {
+            Self::TypeMembers { differences, .. } => {
                 write!(
                     f,
                     "type members: the reader's type cannot read the writer's: {}",
@@ -477,7 +482,11 @@ impl Cause {
 impl Cause {
     /// Types that do not fit.
     pub(crate) fn type_members(differences: &[dunlin_xtypes::Mismatch]) -> Self {
-        Self::TypeMembers { differences: differences.iter().map(ToString::to_string).collect() }
+        let extensibility = differences.iter().any(|it| it.extensibility);
+        Self::TypeMembers {
+            differences: differences.iter().map(ToString::to_string).collect(),
+            extensibility,
+        }
     }
 }
 

@@ -34,6 +34,16 @@ pub struct Mismatch {
     pub path: String,
     /// What is wrong there.
     pub reason: String,
+    /// It is the extensibility that differs, which no change of members mends.
+    pub extensibility: bool,
+}
+
+impl Mismatch {
+    /// A difference in the type itself.
+    #[must_use]
+    pub fn of_type(reason: impl Into<String>) -> Self {
+        Self { path: String::new(), reason: reason.into(), extensibility: false }
+    }
 }
 
 impl fmt::Display for Mismatch {
@@ -100,7 +110,7 @@ impl<'a> Comparison<'a> {
 type Verdict = Result<(), Vec<Mismatch>>;
 
 fn one(reason: impl Into<String>) -> Vec<Mismatch> {
-    alloc::vec![Mismatch { path: String::new(), reason: reason.into() }]
+    alloc::vec![Mismatch::of_type(reason)]
 }
 
 /// What keys mean where types are compared (§7.2.4.4.8).
@@ -226,8 +236,8 @@ impl<'a> Rules<'a> {
                 self.element("values", rv, wv, keys)
             }
             (Type::Primitive(r), Type::Primitive(w)) if octets::same(*r, *w) && *r != kind::NONE => Ok(()),
-            (Type::Primitive(integer), Type::Named(bits)) => bitmask(writer_graph, *bits, *integer),
-            (Type::Named(bits), Type::Primitive(integer)) => bitmask(reader_graph, *bits, *integer),
+            (Type::Primitive(it), Type::Named(bits)) if is_bitmask(writer_graph, *bits, *it) => Ok(()),
+            (Type::Named(bits), Type::Primitive(it)) if is_bitmask(reader_graph, *bits, *it) => Ok(()),
             (r, w) => {
                 Err(one(format!("`{}` cannot read `{}`", text(reader_graph, r), text(writer_graph, w))))
             }
@@ -246,6 +256,7 @@ impl<'a> Rules<'a> {
     }
 
     fn element(&mut self, what: &str, reader: &Element, writer: &Element, keys: Keys) -> Verdict {
+        self.strong(&reader.ty, &writer.ty, keys).map_err(|found| within(what, found))?;
         let kinds = (self.reader.graph.resolve(&reader.ty), self.writer.graph.resolve(&writer.ty));
         // Lists of bitmasks have a DHEADER in XCDR2 (§7.4.3.5.3), lists of integers have none.
         if matches!(kinds, (Type::Primitive(_), Type::Named(_)) | (Type::Named(_), Type::Primitive(_)))
@@ -254,7 +265,7 @@ impl<'a> Rules<'a> {
             let found = one("lists of bitmasks and of integers differ in their octets");
             return Err(within(what, found));
         }
-        self.strong(&reader.ty, &writer.ty, keys).map_err(|found| within(what, found))
+        Ok(())
     }
 
     /// Strongly assignable (§7.2.4.3): assignable, and what is not known can be skipped.
@@ -360,7 +371,8 @@ impl<'a> Rules<'a> {
             return Ok(());
         }
         let (r, w) = (reader.extensibility(), writer.extensibility());
-        Err(one(format!("the type is {r}, that of the writer {w}")))
+        let reason = format!("the type is {r}, that of the writer {w}");
+        Err(alloc::vec![Mismatch { extensibility: true, ..Mismatch::of_type(reason) }])
     }
 
     fn enumerations(&mut self, is_final: bool, reader: &Enumeration, writer: &Enumeration) -> Verdict {
@@ -415,13 +427,13 @@ fn within(name: &str, found: Vec<Mismatch>) -> Vec<Mismatch> {
             len if len > MAX_PATH => it.path,
             _ => format!("{name}.{}", it.path),
         };
-        Mismatch { path, reason: it.reason }
+        Mismatch { path, ..it }
     };
     found.into_iter().map(inner).collect()
 }
 
 /// A bitmask and an unsigned integer of its size.
-fn bitmask(graph: &TypeGraph, index: TypeIndex, integer: u8) -> Verdict {
+fn is_bitmask(graph: &TypeGraph, index: TypeIndex, integer: u8) -> bool {
     let size = match graph.get(index).map(|it| &it.kind) {
         Some(Kind::Bitmask(it)) => holder(it.bit_bound),
         _ => 0,
@@ -433,7 +445,7 @@ fn bitmask(graph: &TypeGraph, index: TypeIndex, integer: u8) -> Verdict {
         kind::UINT64 => 64,
         _ => 1,
     };
-    if size == width { Ok(()) } else { Err(one("a named type and a primitive one cannot read each other")) }
+    size == width
 }
 
 /// Bits of the integer that holds this many.

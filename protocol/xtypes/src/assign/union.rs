@@ -47,6 +47,9 @@ impl Rules<'_> {
         if !common && !empty {
             return Err(one("the unions have no label in common"));
         }
+        if form == Extensibility::Mutable {
+            ids(&own, &theirs)?;
+        }
         let mut pairs: Vec<(&Case, &Case)> = Vec::new();
         for (label, case) in &theirs {
             pairs.extend(own.get(label).copied().or(defaults.0).map(|own| (own, *case)));
@@ -62,6 +65,23 @@ impl Rules<'_> {
         }
         Ok(())
     }
+}
+
+/// In a mutable union the member of a case is found by its id (§7.4.3.5.3): under another one it would read as its default, whatever
+/// the policy says of names.
+fn ids(reader: &BTreeMap<i64, &Case>, writer: &BTreeMap<i64, &Case>) -> Verdict {
+    for (label, own) in reader {
+        let Some(theirs) = writer.get(label) else { continue };
+        let (own, theirs) = (&own.member, &theirs.member);
+        if own.id != theirs.id {
+            let reason = format!(
+                "the case of a mutable union has the member id {}, that of the writer {}",
+                own.id, theirs.id
+            );
+            return Err(within(&format!("{}", own.name), one(reason)));
+        }
+    }
+    Ok(())
 }
 
 /// Members with one name have one id, and the other way round.
