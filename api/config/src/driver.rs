@@ -196,6 +196,7 @@ impl Config {
             max_out_of_order_bytes: reliability.max_out_of_order.to_usize(),
             max_out_of_order_bytes_total: reliability.max_out_of_order_total.to_usize(),
             max_out_of_order_samples: count(reliability.max_out_of_order_samples),
+            timestamp_tolerance: self.quotas.timestamp_tolerance,
             filter_at_writer: self.filters.at_writer,
         }
     }
@@ -324,6 +325,7 @@ mod tests {
             ("batching.burst_delay", "7us"),
             ("batching.max_size", "7KiB"),
             ("filters.at_writer", "false"),
+            ("quotas.timestamp_tolerance", "7s"),
             ("quotas.max_participants", "7"),
             ("quotas.max_unverified", "7"),
             ("quotas.max_unverified_per_source", "7"),

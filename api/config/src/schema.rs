@@ -327,6 +327,9 @@ schema! {
     }
     /// What remote participants may make this one remember.
     quotas: QuotasSection {
+        /// How far ahead of this host's clock a source timestamp may be for readers that order BY_SOURCE_TIMESTAMP. A sample that
+        /// is further ahead is lost, as it would hide all others of its instance until then; "infinite": none is.
+        timestamp_tolerance: Duration = tuning().timestamp_tolerance;
         /// Remote participants.
         max_participants: u32 = number(quotas().max_participants);
         /// Remote participants that have not shown yet that they receive where they say. The oldest gives way to another.

@@ -158,6 +158,12 @@ impl Sink {
             | Event::NoPlaceLeft { local, remote } => {
                 return self.warn_unreachable(*local, *remote);
             }
+            Event::FromFuture { reader, remote, ahead } => {
+                if let Some(core) = self.reader(*reader) {
+                    self.why.future_timestamp(machine::mono(), *reader, &core.topic.name, *remote, *ahead);
+                }
+                return;
+            }
             Event::Trouble(trouble) => {
                 let cause = trouble_cause(trouble);
                 return self.why.warn(machine::mono(), EntityId::PARTICIPANT, &cause, "discovery");

@@ -121,6 +121,9 @@ pub struct Tuning {
     pub max_out_of_order_bytes_total: usize,
     /// Samples kept per remote writer until the ones before them arrive.
     pub max_out_of_order_samples: usize,
+    /// How far ahead of this host's clock a source timestamp may be for readers that order BY_SOURCE_TIMESTAMP (default 1 min): a
+    /// KEEP_LAST reader would show nothing else of the instance until then (DDS 1.4 §2.2.3.17). Infinite: any.
+    pub timestamp_tolerance: Duration,
     /// Writers do not send to readers what these say to filter out (default); see `docs/filters.md`.
     pub filter_at_writer: bool,
 }
@@ -151,6 +154,7 @@ impl Default for Tuning {
             max_out_of_order_bytes: reader.max_out_of_order_bytes,
             max_out_of_order_bytes_total: reader.max_out_of_order_bytes_total,
             max_out_of_order_samples: reader.max_out_of_order_samples,
+            timestamp_tolerance: Duration::from_secs(60),
             filter_at_writer: true,
         }
     }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use dunlin_buf::Outbox;
 use dunlin_cache::RejectReason;
-use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, Now, SequenceNumber};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, InstanceHandle, Now, SequenceNumber};
 use dunlin_discovery::xtypes::Mismatch as TypeMismatch;
 use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, LostReason, ParticipantData, Trouble};
 use dunlin_qos::IncompatiblePolicy;
@@ -175,6 +175,15 @@ pub enum Event {
         current: usize,
         /// Matched, or no longer.
         added: bool,
+    },
+    /// A reader that orders by source timestamp refused a change whose timestamp is too far ahead of the clock of this host.
+    FromFuture {
+        /// The reader.
+        reader: EntityId,
+        /// The writer.
+        remote: Guid,
+        /// How far.
+        ahead: Duration,
     },
     /// A matched endpoint has changed, or its participant or this one has moved, and none of its locators can be used now.
     NoPlaceLeft {

@@ -13,11 +13,11 @@ use dunlin_cache::{
 };
 use dunlin_cdr::{DecodeOptions, TypeSupport};
 use dunlin_core::{
-    EntityId, Guid, GuidPrefix, Identities, InstanceHandle, MonoTime, Now, SampleIdentity, SequenceNumber,
-    VendorId, WallTime,
+    Duration, EntityId, Guid, GuidPrefix, Identities, InstanceHandle, MonoTime, Now, SampleIdentity,
+    SequenceNumber, VendorId, WallTime,
 };
 use dunlin_discovery::{DiscoveredWriter, LivelinessTracker, LivelinessTransition, WriterSign};
-use dunlin_qos::{DataReaderQos, DurabilityKind, LivelinessKind, ReliabilityKind};
+use dunlin_qos::{DataReaderQos, DestinationOrderKind, DurabilityKind, LivelinessKind, ReliabilityKind};
 use dunlin_rtps::{ChangeKind, Reader, ReaderStats, Received};
 use dunlin_sync::{RankedGuard, RankedMutex};
 
@@ -82,6 +82,10 @@ pub(crate) struct Store {
     pub(crate) origins: Option<Origins>,
     /// What it dropped for that.
     pub(crate) copies: u64,
+    /// How far ahead source timestamps may be; `None`: as far as they like.
+    timestamp_tolerance: Option<Duration>,
+    /// How many changes were refused for that.
+    from_future: u64,
     /// How many samples SAMPLE_LOST was told for, or is about to be.
     lost: u64,
     /// How many changes were given to a private reader.
@@ -111,6 +115,19 @@ impl Store {
         first.then_some(Event::SampleRejected { reader, reason, instance })
     }
 
+    /// How far a source timestamp is ahead of the clock, if that is more than it may be.
+    pub(crate) fn ahead(&self, now: Now, source_timestamp: Option<WallTime>) -> Option<Duration> {
+        let ahead = source_timestamp?.since(now.wall);
+        (ahead > self.timestamp_tolerance?).then_some(ahead)
+    }
+
+    /// Counts a change that is refused because it is from the future. No sample of its instance that has come since would be
+    /// shown beside it, so it is lost: SAMPLE_LOST, and why.
+    pub(crate) fn refuse_future(&mut self, reader: EntityId, remote: Guid, ahead: Duration) -> [Event; 2] {
+        self.from_future = self.from_future.saturating_add(1);
+        [Event::FromFuture { reader, remote, ahead }, self.lose(reader, 1)]
+    }
+
     /// Counts samples that will never arrive; the SAMPLE_LOST to tell.
     pub(crate) fn lose(&mut self, reader: EntityId, count: u64) -> Event {
         self.lost = self.lost.saturating_add(count);
@@ -131,6 +148,8 @@ impl ReaderSlot {
         group: Option<Arc<SubscriberGroup>>,
     ) -> Self {
         let reliability = qos.reliability.kind;
+        let by_source = qos.destination_order.kind == DestinationOrderKind::BySourceTimestamp;
+        let tolerance = common.tuning.timestamp_tolerance;
         let store = Store {
             cache,
             rejected: false,
@@ -142,6 +161,8 @@ impl ReaderSlot {
             arrivals: Arrivals::default(),
             origins: qos.removes_duplicates().then(Origins::default),
             copies: 0,
+            timestamp_tolerance: Some(tolerance).filter(|most| by_source && *most < Duration::INFINITE),
+            from_future: 0,
             lost: 0,
             delivered: SequenceNumber::ZERO,
             armed: None,
@@ -450,7 +471,8 @@ impl ReaderSlot {
     #[must_use]
     pub fn stats(&self) -> ReaderStats {
         let stats = self.protocol.lock().reader.stats();
-        ReaderStats { copies: self.store.lock().copies, ..stats }
+        let store = self.store.lock();
+        ReaderStats { copies: store.copies, from_future: store.from_future, ..stats }
     }
 
     /// The sum of all [`Event::SampleLost`]. It grows before anything that lies behind the loss can be taken; the events come

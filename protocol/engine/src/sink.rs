@@ -237,6 +237,10 @@ impl DeliverySink for CacheSink<'_> {
         let known = known.or_else(|| matching::find(self.writers, change.writer).map(|writer| &**writer));
         let Some(writer) = known else { return Delivery::Dropped };
         self.recent = known;
+        if let Some(ahead) = self.store.ahead(now, change.source_timestamp) {
+            self.events.extend(self.store.refuse_future(self.slot.id(), change.writer, ahead));
+            return Delivery::Accepted;
+        }
         let info = WriterInfo {
             strength: writer.qos.ownership_strength.value,
             lifespan: writer.qos.lifespan.duration,

@@ -118,4 +118,7 @@ pub struct ReaderStats {
     pub out_of_order_octets: u64,
     /// Octets of changes in parts now.
     pub reassembly_octets: u64,
+    /// Changes that a reader which orders by source timestamp refused, because theirs are too far in the future; they are among
+    /// the lost ones of SAMPLE_LOST, not of `lost`.
+    pub from_future: u64,
 }

@@ -1,7 +1,7 @@
 //! One warning for each cause, however often it is found.
 
 use super::Cause;
-use dunlin_core::{EntityId, GuidPrefix, MonoTime};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, MonoTime};
 use dunlin_driver::{Again, Limiter};
 use dunlin_qos::DurabilityKind;
 use std::fmt::Display;
@@ -16,6 +16,7 @@ pub(crate) struct WhyLog {
     unheard: Limiter<String>,
     unacknowledged: Limiter<String>,
     filters_dropped: Limiter<String>,
+    from_future: Limiter<EntityId>,
 }
 
 impl WhyLog {
@@ -83,6 +84,27 @@ impl WhyLog {
             "topic '{topic}': nobody got the {written} {samples} of a writer that was deleted, as no reader had matched \
              when they were written; {hint}{again}"
         );
+    }
+
+    /// Tells of a change that a reader which orders by source timestamp has refused.
+    pub(crate) fn future_timestamp(
+        &self,
+        now: MonoTime,
+        reader: EntityId,
+        topic: &str,
+        remote: Guid,
+        ahead: Duration,
+    ) {
+        if let Some(again) = self.from_future.admit(now, reader) {
+            let seconds = ahead.as_nanos() / 1_000_000_000;
+            dunlin_driver::log!(
+                target: "dunlin::why",
+                WARN,
+                "topic '{topic}': a reader that orders BY_SOURCE_TIMESTAMP refused a sample of {remote} that is from the future, by \
+                 {seconds} s: the clocks of the hosts differ, or the writer was given the timestamp; quotas.timestamp_tolerance says \
+                 how much is too much{again}"
+            );
+        }
     }
 
     /// Tells of a writer that has waited for its readers in vain.

@@ -167,4 +167,6 @@ pub struct ReaderCounters {
     pub waiting_octets: u64,
     /// Now: matched writers.
     pub matched: u32,
+    /// Changes that were refused because their source timestamps are too far in the future (`quotas.timestamp_tolerance`).
+    pub from_future: u64,
 }

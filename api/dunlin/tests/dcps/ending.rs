@@ -78,6 +78,25 @@ fn what_was_unregistered_before_stays_as_it_was() {
     assert_eq!(a.run(|| w.writer.write(&reading(4, 4))), Err(WriteError::AlreadyDeleted));
 }
 
+/// Readers know of the end of what was disposed of before, and are sent nothing more of it: other implementations do the same.
+#[test]
+fn what_was_disposed_of_before_the_writer_is_deleted_is_not_disposed_of_again() {
+    for autodispose in [true, false] {
+        let (mut sim, a, _b, w, r) = pair();
+        let qos = w.writer.qos().autodispose_unregistered_instances(autodispose);
+        a.run(|| w.writer.set_qos(&qos)).unwrap();
+        for id in 1..=3 {
+            a.run(|| w.writer.write(&reading(id, id))).unwrap();
+        }
+        a.run(|| w.writer.dispose(&reading(2, 0))).unwrap();
+        a.run(|| w.publisher.delete_datawriter(&w.writer)).unwrap();
+        let left = if autodispose { DISPOSED } else { NO_WRITERS };
+        assert_eq!(ends(&mut sim, &r.reader, 3), [(1, left), (2, DISPOSED), (3, left)]);
+        sim.run_for(secs(5)).unwrap();
+        assert_eq!(r.reader.stats().delivered, 6, "three samples, a disposal, two ends");
+    }
+}
+
 /// A writer that said nothing has disposed nothing, whatever its policy.
 #[test]
 fn a_writer_that_crashes_or_is_lost_disposes_nothing() {

@@ -101,3 +101,38 @@ fn without_a_delay_what_is_not_alive_is_purged_at_once() {
     assert_eq!(left, [Some(3)]);
     assert!(purges.reader.lookup_instance(&reading(2, 0)).is_nil(), "nothing is left of it");
 }
+
+/// A writer whose clock is an hour ahead, one whose clock is right, and a reader of KEEP_LAST 1 that orders by source timestamp.
+fn one_from_the_future(tolerance: Option<&str>) -> (Option<i32>, i32, u64) {
+    let mut sim = Sim::new(4);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let writer_qos = DataWriterQos::default().keep_all().by_source_timestamp();
+    let (early, right) = (writing(&a, &writer_qos), writing(&a, &writer_qos));
+    let mut config = dunlin::Config::default();
+    if let Some(tolerance) = tolerance {
+        config.set("quotas.timestamp_tolerance", tolerance).unwrap();
+    }
+    let reader = b.run(|| {
+        let participant = dunlin::DomainParticipant::builder(0).config(config).build().unwrap();
+        let topic = participant.create_topic::<Reading>("Readings", &TopicQos::default()).unwrap();
+        let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
+        let qos = DataReaderQos::default().reliable().keep_last(1).by_source_timestamp();
+        subscriber.create_datareader(&topic, &qos).unwrap()
+    });
+    sim.run_until(|| reader.matched_publications().len() == 2, secs(20)).unwrap();
+    sim.run_for(secs(2)).unwrap();
+    let ahead = a.run(|| early.participant.current_time()).plus(secs(3600));
+    a.run(|| early.writer.write_w_timestamp(&reading(1, 1), ahead)).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    a.run(|| right.writer.write(&reading(1, 2))).unwrap();
+    sim.run_for(secs(1)).unwrap();
+    let seen = numbers(&reader).last().map(|(_, n)| *n);
+    (seen, reader.sample_lost_status().total, reader.stats().from_future)
+}
+
+#[test]
+fn a_timestamp_from_the_future_does_not_silence_a_reader_unless_it_may() {
+    assert_eq!(one_from_the_future(None), (Some(2), 1, 1));
+    assert_eq!(one_from_the_future(Some("2h")), (Some(1), 0, 0), "it may: nothing later is shown until then");
+    assert_eq!(one_from_the_future(Some("infinite")), (Some(1), 0, 0));
+}

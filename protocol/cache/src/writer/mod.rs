@@ -403,10 +403,16 @@ impl WriterCache {
         found.is_some_and(|instance| instance.registered)
     }
 
-    /// The registered instances with their serialized keys: what a writer unregisters when it is deleted.
+    /// The registered instances with their serialized keys.
     pub fn registered_instances(&self) -> impl Iterator<Item = (InstanceHandle, Option<&SharedBytes>)> {
         let registered = self.instances.iter().map(|(_, instance)| instance).filter(|i| i.registered);
         registered.map(|instance| (self.config.show(instance.handle), instance.key.as_ref()))
+    }
+
+    /// The registered instances that are not disposed of: those that a writer which is deleted still has to end.
+    pub fn living_instances(&self) -> impl Iterator<Item = InstanceHandle> {
+        let living = self.instances.iter().map(|(_, instance)| instance);
+        living.filter(|i| i.registered && !i.disposed).map(|instance| self.config.show(instance.handle))
     }
 
     /// How many changes the history holds.

@@ -22,15 +22,15 @@ impl WriterSlot {
     }
 
     /// Begins the end of the writer: from now on nothing is written or registered ([`WriteError::Deleted`]), and whoever
-    /// waits for room hears so. Returns the instances to [unregister](Self::end_instances); on a topic without key, none.
+    /// waits for room hears so. Returns the instances to [unregister](Self::end_instances); on a topic without key, none. Those that
+    /// the writer has disposed of are not among them: readers know of their end, and other implementations say nothing more.
     ///
     /// [`WriteError::Deleted`]: crate::WriteError::Deleted
     pub fn begin_end(&self, out: &mut Output) -> Vec<InstanceHandle> {
         let mut core = self.turnstile.core();
         core.ending = true;
         core.tell_space(self.id(), out);
-        let registered = core.cache.registered_instances().map(|(instance, _)| instance);
-        registered.filter(|instance| !instance.is_nil()).collect()
+        core.cache.living_instances().filter(|instance| !instance.is_nil()).collect()
     }
 
     /// Unregisters some of these instances, and takes them off the list; with `dispose` they are disposed too. Several share a
