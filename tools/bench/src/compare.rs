@@ -1,6 +1,6 @@
 //! Who is ahead, as far as the spread allows to say.
 
-use crate::report::whole;
+use crate::report::{columns, number, whole};
 use crate::results::{Measured, Results, judged_by};
 use crate::scenario::{Kind, Placement};
 use anyhow::{Result, bail};
@@ -16,7 +16,11 @@ pub fn within(results: &Results, base: Option<&str>) -> Result<String> {
     if !results.scenario.implementations.iter().any(|one| one.name == base) {
         bail!("{base} is not in this run");
     }
-    let mut text = format!("{} against the others, ratios of {base} to each\n", base);
+    let compared = results.cells.iter().any(|cell| cell.implementation != base);
+    if !compared {
+        return Ok(alone(results, base));
+    }
+    let mut text = format!("{base} against the others, ratios of {base} to each\n");
     for group in results.groups() {
         let Some(ours) = group.iter().find(|cell| cell.implementation == base) else { continue };
         for theirs in group.iter().filter(|cell| cell.implementation != base) {
@@ -24,6 +28,30 @@ pub fn within(results: &Results, base: Option<&str>) -> Result<String> {
         }
     }
     Ok(text)
+}
+
+/// The figures themselves, where there is nobody to compare them with.
+fn alone(results: &Results, base: &str) -> String {
+    let repetitions = results.scenario.repetitions;
+    let mut text = match repetitions {
+        1 => format!("{base} alone\n"),
+        _ => format!("{base} alone, medians of {repetitions} repetitions\n"),
+    };
+    for cell in &results.cells {
+        let Some(measure) = results.measure(cell) else { continue };
+        let of = |(figure, title): &(&str, &str)| {
+            cell.figure(figure).map(|(median, ..)| format!("{title} {}", number(median)))
+        };
+        let figures: Vec<_> = columns(measure.kind).iter().filter_map(of).collect();
+        let told = match cell.failure() {
+            Some((why, count)) => format!("{count} repetitions failed: {why}; {}", figures.join(", ")),
+            None if figures.is_empty() => "not measured".to_owned(),
+            None => figures.join(", "),
+        };
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{}: {told}", what(results, cell));
+    }
+    text
 }
 
 /// Compares two runs, cell by cell, where both have measured the same.
@@ -151,6 +179,17 @@ pub(crate) mod tests {
         let text = within(&two(&[10.0, 11.0, 10.5], &[]), Some("a")).unwrap();
         assert!(text.contains("not measured on both sides"), "{text}");
         assert!(within(&two(&[], &[]), Some("nobody")).is_err());
+    }
+
+    #[test]
+    fn one_implementation_alone_shows_its_figures() {
+        let mut results = two(&[10.0, 11.0, 10.5], &[]);
+        results.scenario.implementations.truncate(1);
+        results.cells.truncate(1);
+        let text = within(&results, None).unwrap();
+        assert!(text.starts_with("a alone, medians of "), "{text}");
+        let line = text.lines().nth(1).unwrap();
+        assert!(line.contains("two processes, 64 B: ") && line.contains("10.5"), "{text}");
     }
 
     #[test]

@@ -10,4 +10,4 @@ mod table;
 pub use figures::{Figure, figures};
 pub use html::html;
 pub use markdown::markdown;
-pub(crate) use table::whole;
+pub(crate) use table::{columns, number, whole};
