@@ -14,10 +14,10 @@
 //! let participant = DomainParticipant::new(0)?;
 //! let topic = participant.create_topic::<Temperature>("Temperature", &TopicQos::default())?;
 //! let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
-//! let reader = subscriber.create_datareader(&topic, &DataReaderQos::default().reliable())?;
+//! let reader = subscriber.create_datareader(&topic, &DataReaderQos::default().reliable().keep_all())?;
 //!
 //! let publisher = participant.create_publisher(&PublisherQos::default())?;
-//! let writer = publisher.create_datawriter(&topic, &DataWriterQos::default().reliable())?;
+//! let writer = publisher.create_datawriter(&topic, &DataWriterQos::default().reliable().keep_all())?;
 //! writer.wait_for_readers(1, Duration::from_secs(30))?;
 //! writer.write(&Temperature { sensor: "bow".into(), celsius: 11.5 })?;
 //! writer.wait_for_acknowledgments(Duration::from_secs(5))?;
@@ -27,19 +27,41 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The reader and the writer may be in two programs. A reader gets what is written after it has matched, which
-//! [`wait_for_readers`](DataWriter::wait_for_readers) waits for; a writer whose samples nobody was there for says so in the
-//! log when it is deleted. HISTORY is KEEP_LAST 1 by default: of a burst a reader sees the last sample of each instance, and
-//! of what came before only what it took in time. With `keep_all()` on both sides it sees everything.
+//! The reader and the writer may be in two programs, on two hosts. Whole programs, one for each row below, are in the folder
+//! `examples` of this crate; `docs/getting-started.md` of the repository leads through them.
+//!
+//! | to do | use |
+//! |---|---|
+//! | join a domain | [`DomainParticipant::new`], or [`builder`](DomainParticipant::builder) for a name and a [`Config`] |
+//! | describe a type | `#[derive(`[`DdsType`](derive@DdsType)`)]`; code made of IDL; [`DynamicType`] at run time |
+//! | write | [`DataWriter::write`], [`dispose`](DataWriter::dispose), [`loan_sample`](DataWriter::loan_sample) |
+//! | read | [`DataReader::take`], [`read`](DataReader::read), [`stream`](DataReader::stream) for async code |
+//! | wait | [`wait_for_readers`](DataWriter::wait_for_readers), [`WaitSet`] with [conditions](Condition), [listeners](DataReaderListener) |
+//! | choose what arrives, and how | [`qos`], [`ContentFilteredTopic`], [`QueryCondition`], [`MultiTopic`] |
+//! | call a service | [`request_reply`] |
+//! | find out why nothing arrives | [`DomainParticipant::explain`], the log, `dunlin why` on the command line |
+//! | test a system under faults | `dunlin::sim` (feature `sim`) |
+//!
+//! # What surprises newcomers
+//!
+//! - A reader gets what is written after the two have matched. [`wait_for_readers`](DataWriter::wait_for_readers) waits for that;
+//!   TRANSIENT_LOCAL keeps samples for readers that come later. A writer whose samples nobody was there for reports it in the log
+//!   when it is deleted.
+//! - HISTORY is KEEP_LAST 1 by default: of a burst a reader keeps the last sample of each instance. With `keep_all()` on both sides
+//!   it gets everything.
+//! - Readers are BEST_EFFORT by default, writers RELIABLE. What is lost is sent again where both are reliable.
+//! - Two endpoints match only if topic, type, partitions and QoS fit. Otherwise both sides log the reason once.
+//!
+//! # Entities that are disabled or deleted
 //!
 //! Operations on an entity that was deleted fail with ALREADY_DELETED, and those that need it enabled fail with NOT_ENABLED
-//! before (DDS 1.4 §2.2.1.1, §2.2.2.1.1.7): QoS, listeners, status conditions, look-up, creation and deletion work before.
-//! What returns no `Result` cannot say so. Of a deleted entity `qos`, names, handles and parents are those that it had,
-//! statuses are as they were read last, sets of statuses and lists are empty, look-up finds nothing, and a listener is never
-//! called; of one that is not enabled the same, but with statuses that have not changed. Clocks and counters always work.
+//! before (DDS 1.4 §2.2.2.1.1, §2.2.2.1.1.7). QoS, listeners, status conditions, look-up, creation and deletion work before.
+//! Methods without a `Result` cannot report this:
 //!
-//! Calls that wait have variants for async code, on any executor. With the feature `sim`, `dunlin::sim` tests whole
-//! systems in a deterministic simulator.
+//! - Of a deleted entity, `qos`, names, handles and parents are those that it had, and statuses are as they were read last. Lists and
+//!   sets of statuses are empty, look-up finds nothing, and no listener is called.
+//! - Of an entity that is not enabled the same holds, with statuses that have not changed.
+//! - Clocks and counters always work.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
@@ -159,6 +181,7 @@ pub use loan::{Loan, LoanedSample};
 pub use logging::{LoggingError, init_logging};
 pub use multi_topic::MultiTopic;
 pub use participant::{DomainParticipant, DomainParticipantBuilder};
+pub use process::ProcessInfo;
 pub use publisher::Publisher;
 pub use query::QueryCondition;
 pub use reader::{DataReader, ReadCondition, StateMasks};

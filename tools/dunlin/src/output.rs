@@ -39,6 +39,13 @@ impl Write for Output {
     }
 }
 
+/// How many characters a line of standard output has room for, if it is a terminal.
+pub fn width() -> Option<usize> {
+    use std::io::IsTerminal;
+    let size = io::stdout().is_terminal().then(ratatui::crossterm::terminal::size)?;
+    size.ok().map(|(width, _)| usize::from(width)).filter(|width| *width > 0)
+}
+
 /// Writes to standard error.
 pub fn say(text: fmt::Arguments<'_>) {
     // Whole, so that lines of several threads do not mix. Who closed standard error does not want to read it.

@@ -30,6 +30,9 @@ pub struct Arguments {
     /// Other domains in which is looked for those who are missing: 0-9,42 or none
     #[arg(long, default_value = "0-9", value_name = "LIST")]
     domains: Domains,
+    /// Every pair alone, with GUIDs
+    #[arg(long)]
+    guids: bool,
     /// Print JSON, with the name of each cause
     #[arg(long)]
     json: bool,
@@ -79,7 +82,8 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     if arguments.json {
         writeln!(out, "{}", told(domain, &explanation))?;
     } else {
-        write!(out, "domain {domain}, {}", harmless_lines(&explanation.to_string()))?;
+        let text = if arguments.guids { format!("{explanation:#}") } else { explanation.to_string() };
+        write!(out, "domain {domain}, {}", harmless_lines(&text))?;
     }
     Ok(if explanation.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -240,12 +244,12 @@ mod tests {
         let (well, _) = answer(domain, &name, &["nobody reads topic", "0 of 0 pairs match"]);
         assert!(!well);
         let _wants = reader(&other, &name, &DataReaderQos::default().reliable());
-        let (well, text) = answer(domain, &name, &["1 of 1 pairs match", "('sensor', Dunlin)"]);
+        let (well, text) = answer(domain, &name, &["1 of 1 pairs match", "writer 'sensor' (", "), Dunlin, "]);
         assert!(well && !text.contains("hint"), "{text}");
         let _weak = writer(&one, &name, &DataWriterQos::default().best_effort());
         let wanted = [
             &*format!("domain {domain}, topic '{name}': 1 of 2 pairs match"),
-            "('display', Dunlin) through shared memory: do not match\n  RELIABILITY: offered BEST_EFFORT, requested RELIABLE\n    hint: ",
+            "), Dunlin, through shared memory: do not match\n  RELIABILITY: offered BEST_EFFORT, requested RELIABLE\n    hint: ",
         ];
         let (well, _) = answer(domain, &name, &wanted);
         assert!(!well);

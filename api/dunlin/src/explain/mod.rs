@@ -13,6 +13,7 @@ pub use note::Note;
 
 use crate::any::LocalEndpoint;
 use crate::participant::DomainParticipant;
+use crate::process::ProcessInfo;
 use dunlin_core::{Guid, InstanceHandle, VendorId};
 
 /// What [`DomainParticipant::explain`] compares a local endpoint with.
@@ -36,7 +37,8 @@ impl From<InstanceHandle> for Against {
     }
 }
 
-/// Who is known to talk to whom, and why not. `Display` is for people.
+/// Who is known to talk to whom, and why not. `Display` is for people: pairs with the same causes stand together, and participants
+/// have their names and processes. `{:#}` has every pair alone, with GUIDs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Explanation {
     /// The domain.
@@ -76,6 +78,8 @@ pub struct EndpointInfo {
     pub vendor: VendorId,
     /// The name of its participant, perhaps empty.
     pub participant_name: String,
+    /// The process of its participant, as far as that announces it.
+    pub process: ProcessInfo,
     /// Whether data for it goes through shared memory, or why it does not; `None` where its participant offers none, or
     /// this one does not use any.
     pub shared_memory: Option<Result<(), String>>,

@@ -4,6 +4,7 @@ use super::others::{self, Side};
 use super::{Against, Cause, EndpointInfo, Explanation, Note, Pair};
 use crate::any::sealed::Local;
 use crate::participant::{DomainParticipant, ParticipantInner};
+use crate::process::ProcessInfo;
 use crate::reader_inner::ReaderInner;
 use crate::writer_inner::WriterInner;
 use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, VendorId};
@@ -90,6 +91,7 @@ fn disabled(domain: u32, local: &Local, topic: &str) -> Explanation {
         type_name: type_name.to_owned(),
         vendor: VendorId::DUNLIN,
         participant_name: String::new(),
+        process: ProcessInfo::default(),
         shared_memory: None,
         local: true,
     };
@@ -144,12 +146,13 @@ impl<'a> View<'a> {
     }
 
     fn info(&self, guid: Guid, type_name: &str, vendor: VendorId) -> EndpointInfo {
-        let name = self.standing(guid.prefix).map(|standing| standing.data.entity_name.clone());
+        let known = self.standing(guid.prefix).map(|standing| &standing.data);
         EndpointInfo {
             guid,
             type_name: type_name.to_owned(),
             vendor,
-            participant_name: name.unwrap_or_default(),
+            participant_name: known.map(|data| data.entity_name.clone()).unwrap_or_default(),
+            process: known.map(|data| ProcessInfo::of(&data.property)).unwrap_or_default(),
             shared_memory: self.participant.shared_memory(guid.prefix),
             local: guid.prefix == self.own,
         }
@@ -365,8 +368,9 @@ fn one_sided(standing: &Standing) -> Cause {
 }
 
 fn described(data: &ParticipantData) -> String {
-    let name = if data.entity_name.is_empty() { String::new() } else { format!(" '{}'", data.entity_name) };
-    format!("participant {}{name} ({})", data.guid_prefix, data.vendor.name())
+    let (name, process) = (&data.entity_name, ProcessInfo::of(&data.property));
+    let who = super::text::who(name, &process).unwrap_or_else(|| data.guid_prefix.to_string());
+    format!("participant {who} ({})", data.vendor.name())
 }
 
 impl Pair {

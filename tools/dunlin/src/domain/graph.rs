@@ -61,7 +61,7 @@ pub struct Arrow {
     pub participant: String,
     /// Whether it points to the topic.
     pub writes: bool,
-    /// Whether an endpoint of the participant matches somebody, or there is nobody it could match.
+    /// Whether an endpoint of the participant exchanges samples with somebody, or there is nobody with whom it could.
     pub well: bool,
 }
 
@@ -75,9 +75,8 @@ pub fn arrows(topic: &Topic) -> BTreeSet<Arrow> {
                 endpoints.iter().any(|e| e.participant == endpoint.participant && e.guid == guid)
             };
             let pairs = topic.pairs.iter().filter(|p| own(if writes { &p.writer } else { &p.reader }));
-            let (all, matched) =
-                pairs.fold((0, 0), |(all, matched), p| (all + 1, matched + usize::from(p.matched)));
-            arrows.insert(Arrow { participant, writes, well: all == 0 || matched > 0 });
+            let (all, well) = pairs.fold((0, 0), |(all, well), p| (all + 1, well + usize::from(p.is_well())));
+            arrows.insert(Arrow { participant, writes, well: all == 0 || well > 0 });
         }
     }
     arrows
@@ -117,7 +116,7 @@ fn dot(domain: &Domain) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     let mut out = format!("digraph {{\n  rankdir=LR;\n  label=\"domain {}\";\n", domain.domain);
     for participant in &domain.participants {
-        let label = quoted(&format!("{}\n{}", participant.label(), participant.vendor)).replace('\n', "\\n");
+        let label = quoted(&format!("{}\n{}", participant.label, participant.vendor)).replace('\n', "\\n");
         // Writing to a string does not fail.
         _ = writeln!(out, "  {} [shape=box, label={label}];", quoted(&participant.guid));
     }
@@ -146,6 +145,7 @@ pub mod tests {
             id: None,
             guid: format!("guid {name}"),
             name: format!("the \"{name}\""),
+            label: format!("the \"{name}\""),
             vendor: "Dunlin".into(),
             process: Default::default(),
             addresses: Vec::new(),
@@ -166,7 +166,8 @@ pub mod tests {
             topic.add(endpoint("one"), true);
             topic.add(endpoint("two"), false);
             let (writer, reader) = ("endpoint one".into(), "endpoint two".into());
-            topic.pairs.push(Pair { writer, reader, matched, causes: vec!["<why>".into()] });
+            let causes = if matched { Vec::new() } else { vec!["<why>".into()] };
+            topic.pairs.push(Pair { writer, reader, matched, causes });
             topic
         };
         let topics = vec![topic("Square", true), topic("rt/a&b", false)];

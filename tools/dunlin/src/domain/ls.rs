@@ -1,6 +1,6 @@
 //! `dunlin ls`: participants, topics and endpoints of a domain.
 
-use super::{Domain, Endpoint, Participant, survey};
+use super::{Domain, Endpoint, Participant, Topic, survey};
 use crate::join::{Survey, listen};
 use crate::names::harmless;
 use crate::output::counted;
@@ -25,6 +25,9 @@ pub struct Arguments {
     /// With the writers and readers of each topic and their QoS
     #[arg(short, long)]
     long: bool,
+    /// With GUIDs
+    #[arg(long)]
+    guids: bool,
     /// Again every so many seconds, until Ctrl-C
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "1")]
     watch: Option<f64>,
@@ -45,7 +48,8 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
         let text = if arguments.json {
             serde_json::to_string(&domain)? + "\n"
         } else {
-            text(&domain, arguments.long)
+            let (long, guids) = (arguments.long, arguments.guids);
+            text(&domain, View { long, guids, width: crate::output::width() })
         };
         if arguments.watch.is_some() && !arguments.json && std::io::stdout().is_terminal() {
             // Home, and clear to the end.
@@ -58,70 +62,103 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     }
 }
 
-fn text(domain: &Domain, long: bool) -> String {
-    let (participants, topics) = (&domain.participants, &domain.topics);
+/// What of the domain is printed, and for whom.
+#[derive(Clone, Copy, Default)]
+struct View {
+    long: bool,
+    guids: bool,
+    /// Characters of a line, if that matters.
+    width: Option<usize>,
+}
+
+fn text(domain: &Domain, view: View) -> String {
     let mut out = format!(
         "domain {}: {}, {}\n",
         domain.domain,
-        counted(participants.len(), "participant"),
-        counted(topics.len(), "topic")
+        counted(domain.participants.len(), "participant"),
+        counted(domain.topics.len(), "topic")
     );
-    for (host, group) in by_host(participants) {
+    for (host, group) in by_host(&domain.participants) {
         let told =
             host.map_or_else(|| "on hosts that are not told".to_owned(), |host| format!("on host {host}"));
         // Writing to a string does not fail.
         _ = writeln!(out, "\n{}", harmless(&told));
-        let mut rows =
-            vec![["NAME", "PROCESS", "USER", "VENDOR", "WRITERS", "READERS", "ADDRESSES"].map(str::to_owned)];
-        rows.extend(group.into_iter().map(|participant| {
-            [
-                participant.label(),
-                participant.process.label(),
-                participant.process.user.clone().unwrap_or_else(|| "-".into()),
-                participant.vendor.clone(),
-                participant.writers.to_string(),
-                participant.readers.to_string(),
-                participant.addresses.join(" "),
-            ]
-        }));
-        table(&mut out, "  ", &rows);
+        fitted(&mut out, "  ", participants(&group, view), &["USER", "VENDOR", "ADDRESSES"], view.width);
     }
-    let mut rows = vec![["TOPIC", "TYPE", "WRITERS", "READERS", "PAIRS"].map(str::to_owned)];
-    for topic in topics {
-        let row = [
-            topic.ros.as_ref().map_or_else(|| topic.name.clone(), |ros| format!("{} ({ros})", topic.name)),
-            topic.types(),
-            topic.writers.len().to_string(),
-            topic.readers.len().to_string(),
-            format!("{} of {} match", topic.matched(), topic.pairs.len()),
-        ];
-        rows.push(row);
-    }
-    if rows.len() > 1 && !long {
+    if view.long {
+        domain.topics.iter().for_each(|topic| in_full(&mut out, topic, view));
+    } else if !domain.topics.is_empty() {
+        let titles = ["TOPIC", "TYPE", "WRITERS", "READERS", "PAIRS"].map(str::to_owned).to_vec();
+        let rows = domain.topics.iter().map(|topic| {
+            let (writers, readers) = (topic.writers.len().to_string(), topic.readers.len().to_string());
+            vec![title(topic), topic.types(), writers, readers, matching(topic)]
+        });
         out += "\n";
-        table(&mut out, "", &rows);
-    }
-    for (topic, row) in topics.iter().zip(&rows[1..]).filter(|_| long) {
-        // Writing to a string does not fail.
-        _ = writeln!(out, "\n{} [{}] {}", harmless(&row[0]), harmless(&row[1]), row[4]);
-        let endpoint = |verb: &str, endpoint: &Endpoint| {
-            let qos: Vec<_> = endpoint.qos.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            [verb.to_owned(), endpoint.of.clone(), endpoint.vendor.clone(), qos.join(" ")]
-        };
-        let writers = topic.writers.iter().map(|writer| endpoint("writes", writer));
-        let readers = topic.readers.iter().map(|reader| endpoint("reads", reader));
-        table(&mut out, "  ", &writers.chain(readers).collect::<Vec<_>>());
-        for pair in topic.pairs.iter().filter(|pair| !pair.matched) {
-            _ = writeln!(
-                out,
-                "  {} and {} do not match: {}",
-                pair.writer,
-                pair.reader,
-                harmless(&pair.causes.join("; "))
-            );
-        }
+        fitted(&mut out, "", std::iter::once(titles).chain(rows).collect(), &["TYPE"], view.width);
     }
     out
+}
+
+/// A table of participants.
+fn participants(group: &[&Participant], view: View) -> Vec<Vec<String>> {
+    let mut titles = vec!["NAME", "PROCESS", "USER", "VENDOR", "WRITERS", "READERS", "ADDRESSES"];
+    titles.extend(view.guids.then_some("GUID"));
+    let rows = group.iter().map(|participant| {
+        let mut row = vec![
+            participant.label.clone(),
+            participant.process.label().unwrap_or("-").to_owned(),
+            participant.process.user.clone().unwrap_or_else(|| "-".into()),
+            participant.vendor.clone(),
+            participant.writers.to_string(),
+            participant.readers.to_string(),
+            participant.addresses.join(" "),
+        ];
+        row.extend(view.guids.then(|| participant.guid.clone()));
+        row
+    });
+    std::iter::once(titles.into_iter().map(str::to_owned).collect()).chain(rows).collect()
+}
+
+/// The topic's name on the wire and in ROS 2.
+fn title(topic: &Topic) -> String {
+    topic.ros.as_ref().map_or_else(|| topic.name.clone(), |ros| format!("{} ({ros})", topic.name))
+}
+
+fn matching(topic: &Topic) -> String {
+    let (matched, well) = (topic.matched(), topic.well());
+    let but = if well < matched { format!(", {} without data", matched - well) } else { String::new() };
+    format!("{matched} of {} match{but}", topic.pairs.len())
+}
+
+/// A topic with its endpoints, and why pairs of them do not match.
+fn in_full(out: &mut String, topic: &Topic, view: View) {
+    // Writing to a string does not fail.
+    _ = writeln!(out, "\n{} [{}] {}", harmless(&title(topic)), harmless(&topic.types()), matching(topic));
+    let row = |verb: &str, endpoint: &Endpoint| {
+        let qos: Vec<_> = endpoint.qos.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut row = vec![verb.to_owned(), endpoint.of.clone(), endpoint.vendor.clone(), qos.join(" ")];
+        if view.guids {
+            row.insert(3, endpoint.guid.clone());
+        }
+        row
+    };
+    let writers = topic.writers.iter().map(|writer| row("writes", writer));
+    let readers = topic.readers.iter().map(|reader| row("reads", reader));
+    table(out, "  ", &writers.chain(readers).collect::<Vec<_>>());
+    let name = |all: &[Endpoint], guid: &String| {
+        let of = all.iter().find(|endpoint| endpoint.guid == *guid).map(|endpoint| endpoint.of.clone());
+        match of {
+            Some(of) if view.guids => format!("{of} {guid}"),
+            Some(of) => of,
+            None => guid.clone(),
+        }
+    };
+    for pair in topic.pairs.iter().filter(|pair| !pair.is_well()) {
+        let (writer, reader) = (name(&topic.writers, &pair.writer), name(&topic.readers, &pair.reader));
+        let verdict = if pair.matched { "match, but" } else { "do not match" };
+        let line = format!("  {writer} and {reader} {verdict}: {}", pair.causes.join("; "));
+        _ = writeln!(out, "{}", harmless(&line));
+    }
 }
 
 /// Participants of each host, hosts in order of their names; those that do not tell theirs come last.
@@ -134,12 +171,59 @@ fn by_host(participants: &[Participant]) -> Vec<(Option<&str>, Vec<&Participant>
     hosts.into_iter().map(|((_, host), group)| (host, group)).collect()
 }
 
-/// Rows with columns below each other.
-pub fn table<R: AsRef<[String]>>(out: &mut String, indent: &str, rows: &[R]) {
+/// A column that is cut keeps so many characters.
+const LEAST_COLUMN: usize = 10;
+
+/// A table that fits lines of `width` characters, if there is a limit: columns that are expendable are left out one after the
+/// other until the rest has room, then the widest are cut. A column in which nothing is known goes first.
+fn fitted(
+    out: &mut String,
+    indent: &str,
+    mut rows: Vec<Vec<String>>,
+    expendable: &[&str],
+    width: Option<usize>,
+) {
+    let Some(room) = width.map(|width| width.saturating_sub(indent.len())) else {
+        return table(out, indent, &rows);
+    };
+    let needed = |widths: &[usize]| widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
+    let least = |rows: &[Vec<String>]| -> Vec<usize> {
+        widths(rows).into_iter().map(|width| width.min(LEAST_COLUMN)).collect()
+    };
+    for title in expendable {
+        if needed(&least(&rows)) <= room {
+            break;
+        }
+        let Some(at) = rows.first().and_then(|titles| titles.iter().position(|it| it == title)) else {
+            continue;
+        };
+        rows.iter_mut().for_each(|row| _ = row.remove(at));
+    }
+    let mut widths = widths(&rows);
+    while needed(&widths) > room {
+        let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > LEAST_COLUMN) else { break };
+        *widest -= 1;
+    }
+    for row in &mut rows {
+        for (cell, width) in
+            row.iter_mut().zip(&widths).filter(|(cell, width)| cell.chars().count() > **width)
+        {
+            *cell = cell.chars().take(width.saturating_sub(1)).chain(['…']).collect();
+        }
+    }
+    table(out, indent, &rows);
+}
+
+/// Characters of the widest cell of each column.
+fn widths<R: AsRef<[String]>>(rows: &[R]) -> Vec<usize> {
     let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
     let length = |row: &R, column: usize| row.as_ref().get(column).map_or(0, |cell| cell.chars().count());
-    let width = |column: usize| rows.iter().map(|row| length(row, column)).max().unwrap_or(0);
-    let widths: Vec<_> = (0..columns).map(width).collect();
+    (0..columns).map(|column| rows.iter().map(|row| length(row, column)).max().unwrap_or(0)).collect()
+}
+
+/// Rows with columns below each other.
+pub fn table<R: AsRef<[String]>>(out: &mut String, indent: &str, rows: &[R]) {
+    let widths = widths(rows);
     for row in rows {
         let mut line = indent.to_owned();
         for (cell, width) in row.as_ref().iter().zip(&widths) {
@@ -154,6 +238,25 @@ pub fn table<R: AsRef<[String]>>(out: &mut String, indent: &str, rows: &[R]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_line_fits_the_terminal_and_names_stay_readable() {
+        let mut domain = crate::domain::graph::tests::domain();
+        domain.participants[0].label = "a sensor with a long name (sensor 123456)".into();
+        domain.participants[0].addresses =
+            vec!["udp/192.168.100.100:7411".into(), "udp/10.0.0.1:7411".into()];
+        domain.topics[0].types = vec!["vehicle::sensors::Temperature".into()];
+        for width in [50, 80] {
+            let text = text(&domain, View { width: Some(width), ..View::default() });
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+            for shown in ["NAME", "WRITERS", "TOPIC", "1 of 1 match", "a sensor"] {
+                assert!(text.contains(shown), "{width}, {shown}:\n{text}");
+            }
+        }
+        // A pipe gets everything.
+        let text = text(&domain, View::default());
+        assert!(text.contains("udp/10.0.0.1:7411") && text.contains("a long name (sensor 123456)"), "{text}");
+    }
 
     #[test]
     fn columns_are_below_each_other() {

@@ -7,7 +7,7 @@ pub mod qos;
 mod svg;
 
 use crate::names;
-use dunlin::{DomainParticipant, Guid};
+use dunlin::{DomainParticipant, Guid, Locator};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -25,8 +25,10 @@ pub struct Participant {
     pub guid: String,
     #[serde(skip)]
     pub id: Option<Guid>,
-    /// For people; perhaps empty.
+    /// As it was given; perhaps empty.
     pub name: String,
+    /// For people: no other participant of the domain has the same.
+    pub label: String,
     pub vendor: String,
     #[serde(flatten)]
     pub process: host::Process,
@@ -59,7 +61,7 @@ pub struct Endpoint {
     pub id: Option<Guid>,
     /// The GUID of its participant.
     pub participant: String,
-    /// The participant's name, or its GUID if it has none.
+    /// The participant's label.
     pub of: String,
     pub vendor: String,
     #[serde(rename = "type")]
@@ -74,9 +76,16 @@ pub struct Pair {
     pub writer: String,
     pub reader: String,
     pub matched: bool,
-    /// Why they do not match.
+    /// Why they do not match, or exchange nothing although they do.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<String>,
+}
+
+impl Pair {
+    /// The two match, and nothing is known that keeps samples from arriving.
+    pub fn is_well(&self) -> bool {
+        self.matched && self.causes.is_empty()
+    }
 }
 
 impl Topic {
@@ -99,6 +108,11 @@ impl Topic {
     /// Pairs that match.
     pub fn matched(&self) -> usize {
         self.pairs.iter().filter(|pair| pair.matched).count()
+    }
+
+    /// Pairs that match and exchange samples as far as is known.
+    pub fn well(&self) -> usize {
+        self.pairs.iter().filter(|pair| pair.is_well()).count()
     }
 
     fn add(&mut self, endpoint: Endpoint, writes: bool) {
@@ -128,23 +142,24 @@ impl Domain {
 pub fn survey(participant: &DomainParticipant) -> Domain {
     let mut participants = BTreeMap::new();
     for data in participant.discovered_participants() {
-        let addresses = data.locators.default_unicast.iter().map(ToString::to_string).collect();
         let known = Participant {
             guid: data.guid().to_string(),
             id: Some(data.guid()),
             name: data.entity_name.clone(),
+            label: String::new(),
             vendor: names::vendor(data.vendor),
             process: host::Process::of(&data.property),
-            addresses,
+            addresses: addresses(&data.locators.default_unicast),
             writers: 0,
             readers: 0,
         };
         participants.insert(data.guid(), known);
     }
+    label_all(&mut participants);
     let mut topics = BTreeMap::new();
     for writer in participant.discovered_publications() {
         let owner = participants.get_mut(&writer.participant());
-        let of = owner.map(|p| (p.writers += 1, p.label()).1).unwrap_or_default();
+        let of = owner.map(|p| (p.writers += 1, p.label.clone()).1).unwrap_or_default();
         let endpoint = Endpoint {
             guid: writer.guid.to_string(),
             id: Some(writer.guid),
@@ -159,7 +174,7 @@ pub fn survey(participant: &DomainParticipant) -> Domain {
     }
     for reader in participant.discovered_subscriptions() {
         let owner = participants.get_mut(&reader.participant());
-        let of = owner.map(|p| (p.readers += 1, p.label()).1).unwrap_or_default();
+        let of = owner.map(|p| (p.readers += 1, p.label.clone()).1).unwrap_or_default();
         let endpoint = Endpoint {
             guid: reader.guid.to_string(),
             id: Some(reader.guid),
@@ -197,9 +212,93 @@ fn pairs(participant: &DomainParticipant, topic: &str) -> Vec<Pair> {
     .collect()
 }
 
-impl Participant {
-    /// Its name, or its GUID if it has none.
-    pub fn label(&self) -> String {
-        if self.name.is_empty() { self.guid.clone() } else { self.name.clone() }
+/// Where a participant receives data: addresses of networks before shared memory, which tells nobody where it is.
+fn addresses(locators: &[Locator]) -> Vec<String> {
+    let (networks, others): (Vec<_>, Vec<_>) = locators.iter().partition(|it| it.to_socket_addr().is_some());
+    networks.into_iter().chain(others).map(ToString::to_string).collect()
+}
+
+/// Gives each participant its label: its name, or its program and process, or its GUID. Of several with one name each gets the number
+/// of its process besides, and another number if that is the same too.
+fn label_all(participants: &mut BTreeMap<Guid, Participant>) {
+    fn tell_apart(
+        all: &mut BTreeMap<Guid, Participant>,
+        more: impl Fn(&Participant, usize) -> Option<String>,
+    ) {
+        let mut groups: BTreeMap<String, Vec<Guid>> = BTreeMap::new();
+        for (guid, participant) in all.iter() {
+            groups.entry(participant.label.clone()).or_default().push(*guid);
+        }
+        for group in groups.into_values().filter(|group| group.len() > 1) {
+            for (at, guid) in group.into_iter().enumerate() {
+                let Some(participant) = all.get_mut(&guid) else { continue };
+                if let Some(more) = more(participant, at + 1) {
+                    participant.label.push_str(&more);
+                }
+            }
+        }
+    }
+    for participant in participants.values_mut() {
+        let name = Some(participant.name.as_str()).filter(|name| !name.is_empty());
+        let label = name.or(participant.process.label()).unwrap_or(&participant.guid);
+        participant.label = label.to_owned();
+    }
+    tell_apart(participants, |participant, _| {
+        let process = participant.process.process_id.as_deref().or(participant.process.label());
+        process.filter(|_| !participant.name.is_empty()).map(|process| format!(" {process}"))
+    });
+    tell_apart(participants, |_, number| Some(format!(" #{number}")));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_names_or_processes_and_no_two_are_the_same() {
+        let given = [
+            ("dunlin shapes", "7"),
+            ("dunlin shapes", "8"),
+            ("", "9"),
+            ("camera", "9"),
+            ("", ""),
+            ("x", "3"),
+            ("x", "3"),
+        ];
+        let participant = |at: usize, (name, id): (&str, &str)| {
+            let mut properties = vec![("dds.sys_info.executable_filepath".to_owned(), "sensor".to_owned())];
+            properties.push(("dds.sys_info.process_id".to_owned(), id.to_owned()));
+            let property =
+                dunlin::qos::Property { values: if id.is_empty() { Vec::new() } else { properties } };
+            let prefix = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, at as u8];
+            let guid = Guid { prefix: dunlin::GuidPrefix(prefix), ..Guid::UNKNOWN };
+            let participant = Participant {
+                guid: format!("guid {at}"),
+                id: None,
+                name: name.into(),
+                label: String::new(),
+                vendor: "Dunlin".into(),
+                process: host::Process::of(&property),
+                addresses: Vec::new(),
+                writers: 0,
+                readers: 0,
+            };
+            (guid, participant)
+        };
+        let mut all = given.into_iter().enumerate().map(|(at, it)| participant(at, it)).collect();
+        label_all(&mut all);
+        let labels: Vec<_> = all.values().map(|participant| participant.label.as_str()).collect();
+        let expected =
+            ["dunlin shapes 7", "dunlin shapes 8", "sensor 9", "camera", "guid 4", "x 3 #1", "x 3 #2"];
+        assert_eq!(labels, expected);
+    }
+
+    #[test]
+    fn addresses_of_networks_come_first() {
+        let ip = Locator::udp_v4([192, 168, 0, 7].into(), 7411);
+        let memory = Locator::shared_memory([1; 8], 7);
+        let told = addresses(&[memory, ip]);
+        assert_eq!(told[0], ip.to_string());
+        assert_eq!(told.len(), 2);
     }
 }

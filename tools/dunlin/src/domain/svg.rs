@@ -84,7 +84,7 @@ pub fn draw(domain: &Domain) -> String {
         for (row, guid) in guids.iter().enumerate() {
             let found = domain.participants.iter().find(|participant| participant.guid == *guid);
             if let Some(participant) = found {
-                boxed(&mut out, "p", 2 * side, row, [&participant.label(), &participant.vendor]);
+                boxed(&mut out, "p", 2 * side, row, [&participant.label, &participant.vendor]);
             }
         }
     }

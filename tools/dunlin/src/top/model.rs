@@ -39,6 +39,8 @@ pub struct TopicRow {
     pub pairs: usize,
     /// Pairs that match.
     pub matched: usize,
+    /// Pairs that match, and nothing is known that keeps samples from arriving.
+    pub well: usize,
     pub subscribed: bool,
     #[serde(flatten)]
     pub traffic: Option<Traffic>,
@@ -143,7 +145,8 @@ impl Snapshot {
                 of.filter(|pair| pair.matched).count()
             };
             let (writers, readers) = (topic.writers.len(), topic.readers.len());
-            let (type_name, pairs, all_matched) = (topic.types(), topic.pairs.len(), topic.matched());
+            let (type_name, pairs, all_matched, well) =
+                (topic.types(), topic.pairs.len(), topic.matched(), topic.well());
             let writing = topic.writers.into_iter().map(|it| ("writer", it));
             for (kind, endpoint) in writing.chain(topic.readers.into_iter().map(|it| ("reader", it))) {
                 let own = endpoint.id.and_then(|guid| told.get(&guid));
@@ -176,6 +179,7 @@ impl Snapshot {
                 readers,
                 pairs,
                 matched: all_matched,
+                well,
                 subscribed: flows.is_some(),
                 traffic: of_topic(&shown.endpoints[begin..], counts),
                 name: topic.name,

@@ -1,7 +1,7 @@
 //! What `dunlin top` draws in a terminal, and what its keys do.
 
 use super::model::Snapshot;
-use super::table::{Page, Row, Width};
+use super::table::{Page, Row, Width, shortened};
 use crate::output::counted;
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -12,6 +12,10 @@ use ratatui::widgets::{Cell, Paragraph, Row as TableRow, Table, TableState};
 use std::collections::BTreeSet;
 
 const HELP: &str = "q end  Tab page  ←→ sort  r turn  / filter  s subscribe  a all  p pause";
+/// The same for a narrow screen.
+const SHORT_HELP: &str = "q end  Tab page  ←→ sort  / filter  s subscribe";
+/// Characters that the full head and help need.
+const WIDE: u16 = 76;
 /// Rows that Page Up and Page Down move.
 const PAGE: usize = 20;
 /// Characters of a filter.
@@ -134,30 +138,34 @@ impl Screen {
     pub fn draw(&self, frame: &mut Frame<'_>, shown: &Snapshot, problem: Option<&str>) {
         let parts = [Constraint::Length(1), Constraint::Length(1), Constraint::Min(2), Constraint::Length(1)];
         let [head, pages, body, foot] = Layout::vertical(parts).areas(frame.area());
-        frame.render_widget(Line::from(self.head(shown)), head);
+        let is_wide = frame.area().width >= WIDE;
+        frame.render_widget(Line::from(self.head(shown, is_wide)), head);
         frame.render_widget(self.pages(), pages);
         let mut state = TableState::new().with_selected(Some(self.selected));
-        frame.render_stateful_widget(self.table(shown), body, &mut state);
+        frame.render_stateful_widget(self.table(shown, body.width), body, &mut state);
         let foot_line = if self.typing {
             Line::raw(format!("filter: {}▏  Enter keeps it, Esc clears it", self.filter))
         } else if let Some(problem) = problem {
             Line::styled(format!("not subscribed: {problem}"), Style::new().fg(Color::LightRed))
         } else {
-            Line::styled(HELP, Style::new().add_modifier(Modifier::DIM))
+            let help = if is_wide { HELP } else { SHORT_HELP };
+            Line::styled(help, Style::new().add_modifier(Modifier::DIM))
         };
         frame.render_widget(Paragraph::new(foot_line), foot);
     }
 
-    fn head(&self, shown: &Snapshot) -> String {
+    fn head(&self, shown: &Snapshot, is_wide: bool) -> String {
         let subscribed = shown.topics.iter().filter(|topic| topic.subscribed).count();
-        let mut head = format!(
-            "domain {}: {}, {}, {}; {} subscribed",
-            shown.domain,
-            counted(shown.participants.len(), "participant"),
-            counted(shown.topics.len(), "topic"),
-            counted(shown.endpoints.len(), "endpoint"),
-            counted(subscribed, "topic"),
-        );
+        let mut head = format!("domain {}: ", shown.domain);
+        if is_wide {
+            head += &format!(
+                "{}, {}, {}; ",
+                counted(shown.participants.len(), "participant"),
+                counted(shown.topics.len(), "topic"),
+                counted(shown.endpoints.len(), "endpoint"),
+            );
+        }
+        head += &format!("{} subscribed", counted(subscribed, "topic"));
         if self.paused {
             head += " (paused)";
         }
@@ -178,14 +186,16 @@ impl Screen {
         Line::from(spans)
     }
 
-    fn table(&self, shown: &Snapshot) -> Table<'static> {
-        let columns = self.page().columns();
+    fn table(&self, shown: &Snapshot, width: u16) -> Table<'static> {
+        let (columns, visible) = (self.page().columns(), self.page().visible(width));
+        let lengths = self.page().widths(&visible, width);
         let (sorted, descending) = self.sort[self.page];
         let line = |text: String, width: Width| match width {
             Width::Number(_) => Line::raw(text).right_aligned(),
             Width::Share(_) | Width::Text(_) => Line::raw(text),
         };
-        let titles = columns.iter().enumerate().map(|(at, (title, width))| {
+        let titles = visible.iter().map(|&at| {
+            let (title, width) = columns[at];
             let arrow = if at != sorted {
                 ""
             } else if descending {
@@ -193,18 +203,18 @@ impl Screen {
             } else {
                 "▲"
             };
-            Cell::from(line(format!("{title}{arrow}"), *width))
+            Cell::from(line(format!("{title}{arrow}"), width))
         });
         let rows = self.rows(shown).into_iter().map(|row| {
             let style = if row.bad { Style::new().fg(Color::LightRed) } else { Style::new() };
-            let cells = row.cells.iter().zip(columns);
-            TableRow::new(cells.map(|(cell, (_, width))| Cell::from(line(cell.text().to_owned(), *width))))
-                .style(style)
+            let cells = visible.iter().zip(&lengths).map(|(&at, length)| {
+                let (text, width) = (row.cells[at].text(), columns[at].1);
+                let is_name = matches!(width, Width::Share(_));
+                line(if is_name { shortened(text, *length) } else { text.to_owned() }, width)
+            });
+            TableRow::new(cells.map(Cell::from).collect::<Vec<_>>()).style(style)
         });
-        let widths = columns.iter().map(|(_, width)| match width {
-            Width::Share(parts) => Constraint::Fill(*parts),
-            Width::Text(width) | Width::Number(width) => Constraint::Length(*width),
-        });
+        let widths = lengths.iter().copied().map(Constraint::Length);
         Table::new(rows, widths.collect::<Vec<_>>())
             .header(
                 TableRow::new(titles).style(Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED)),
@@ -253,9 +263,9 @@ mod tests {
         let participants = [
             topics[0],
             " Topics [Participants] Endpoints",
-            "NAME▼         VENDOR         W   R  SAMPLES/S  OCTETS/S   LOST  DROPPED ADDRESS",
-            "the \"two\"     Dunlin         1   1          -         -      -        -",
-            "the \"one\"     Dunlin         1   1        5.0     15.0k      2        -",
+            "NAME▼        VENDOR         W   R  SAMPLES/S  OCTETS/S   LOST  DROPPED ADDRESS",
+            "the \"two\"    Dunlin         1   1          -         -      -        -",
+            "the \"one\"    Dunlin         1   1        5.0     15.0k      2        -",
             HELP,
         ];
         assert_eq!(text(&screen, &shown, (80, 24)), participants);
@@ -271,6 +281,17 @@ mod tests {
             HELP,
         ];
         assert_eq!(text(&screen, &shown, (80, 24)), endpoints);
+        // On a narrow screen the names stay readable, and what matters least is left out.
+        press(&mut screen, &shown, &[KeyCode::Tab, KeyCode::Char('p')]);
+        let narrow = [
+            "domain 7: 1 topic subscribed",
+            "[Topics] Participants  Endpoints",
+            "TOPIC▲        W   R  MATCH  SAMPLES/S   LOST  AGAIN",
+            "Square        1   1    1/1        5.0      3      6",
+            "topic /a&b    1   1    0/1          -      -      -",
+            SHORT_HELP,
+        ];
+        assert_eq!(text(&screen, &shown, (51, 24)), narrow);
         // No size is too small to draw.
         for size in [(1, 1), (10, 3), (200, 60)] {
             text(&screen, &shown, size);

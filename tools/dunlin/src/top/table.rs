@@ -13,6 +13,9 @@ pub enum Page {
     Endpoints,
 }
 
+/// Characters that a column of names has at least, where others can give way to it.
+const LEAST_SHARE: u16 = 8;
+
 /// How wide a column is.
 #[derive(Clone, Copy)]
 pub enum Width {
@@ -83,6 +86,17 @@ impl Cell {
     }
 }
 
+/// A name in so many characters: of a longer one beginning and end, because names often begin alike.
+pub fn shortened(name: &str, width: u16) -> String {
+    let (width, count) = (usize::from(width), name.chars().count());
+    if count <= width {
+        return name.to_owned();
+    }
+    let kept = width.saturating_sub(1);
+    let (head, tail) = (kept - kept / 2, kept / 2);
+    name.chars().take(head).chain(['…']).chain(name.chars().skip(count - tail)).take(width).collect()
+}
+
 /// A number in at most seven characters: `12.5`, `31.0k`, `4.2M`.
 fn short(value: f64) -> String {
     let units = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
@@ -118,7 +132,51 @@ impl Page {
         }
     }
 
-    /// Titles and widths of the columns, for a screen of at least 80 characters.
+    /// The columns that a screen of so many characters has room for, by their places among all. What matters least goes first.
+    pub fn visible(self, width: u16) -> Vec<usize> {
+        let columns = self.columns();
+        let expendable: &[&str] = match self {
+            Self::Topics => &["OCTETS/S", "TYPE", "AGAIN", "R", "W"],
+            Self::Participants => &["ADDRESS", "VENDOR", "DROPPED", "OCTETS/S", "R", "W"],
+            Self::Endpoints => &["OCTETS/S", "INACT", "UNACK", "AGAIN", "KIND"],
+        };
+        let mut visible: Vec<usize> = (0..columns.len()).collect();
+        let least = |at: &usize| match columns[*at].1 {
+            Width::Share(_) => LEAST_SHARE,
+            Width::Text(width) | Width::Number(width) => width,
+        };
+        for title in expendable {
+            // One blank between columns.
+            if visible.iter().map(|at| least(at) + 1).sum::<u16>() <= width.saturating_add(1) {
+                break;
+            }
+            visible.retain(|at| columns[*at].0 != *title);
+        }
+        visible
+    }
+
+    /// Characters of these columns on a screen of so many: columns of names share what the others leave.
+    pub fn widths(self, visible: &[usize], width: u16) -> Vec<u16> {
+        let columns = || visible.iter().map(|at| self.columns()[*at].1);
+        let gaps = u16::try_from(visible.len().saturating_sub(1)).unwrap_or(u16::MAX);
+        let fixed: u16 = columns()
+            .map(|width| if let Width::Text(width) | Width::Number(width) = width { width } else { 0 })
+            .sum();
+        let mut shares: u16 =
+            columns().map(|width| if let Width::Share(parts) = width { parts } else { 0 }).sum();
+        let mut left = width.saturating_sub(fixed).saturating_sub(gaps);
+        let mut of = |width: Width| match width {
+            Width::Text(width) | Width::Number(width) => width,
+            Width::Share(parts) => {
+                let own = left * parts / shares.max(1);
+                (left, shares) = (left - own, shares - parts);
+                own
+            }
+        };
+        columns().map(&mut of).collect()
+    }
+
+    /// Titles and widths of the columns; 80 characters have room for all of them.
     pub const fn columns(self) -> &'static [(&'static str, Width)] {
         use Width::{Number, Share, Text};
         match self {
@@ -190,7 +248,7 @@ fn topics(shown: &Snapshot) -> Vec<Row> {
             total(traffic.lost),
             total(traffic.again),
         ];
-        let bad = it.matched < it.pairs || is_bad(traffic);
+        let bad = it.well < it.pairs || is_bad(traffic);
         Row { topic: Some(it.name.clone()), cells, bad }
     };
     shown.topics.iter().map(row).collect()
@@ -200,7 +258,7 @@ fn participants(shown: &Snapshot) -> Vec<Row> {
     let row = |it: &super::model::ParticipantRow| {
         let traffic = it.traffic.unwrap_or_default();
         let cells = vec![
-            Cell::name(&it.participant.label()),
+            Cell::name(&it.participant.label),
             Cell::name(&it.participant.vendor),
             Cell::count(it.participant.writers),
             Cell::count(it.participant.readers),
@@ -262,6 +320,30 @@ mod tests {
         for page in Page::ALL {
             for row in page.rows(&snapshot(), (0, false)) {
                 assert_eq!(row.cells.len(), page.columns().len());
+            }
+        }
+    }
+
+    #[test]
+    fn a_narrow_screen_has_fewer_columns_and_eighty_characters_are_enough_for_all() {
+        for page in Page::ALL {
+            assert_eq!(page.visible(80).len(), page.columns().len(), "{page:?}");
+            let titles: Vec<_> = page.visible(50).into_iter().map(|at| page.columns()[at].0).collect();
+            assert!(titles.contains(&page.columns()[0].0) && titles.contains(&"SAMPLES/S"), "{titles:?}");
+            assert!(titles.contains(&"LOST") && titles.len() < page.columns().len(), "{titles:?}");
+            assert!(page.visible(1).len() >= 2);
+        }
+    }
+
+    #[test]
+    fn long_names_keep_beginning_and_end() {
+        let names = [("sensor", 6), ("dunlin shapes 16924", 9), ("abc", 1), ("abc", 0)];
+        assert_eq!(names.map(|(name, width)| shortened(name, width)), ["sensor", "dunl…6924", "…", ""]);
+        for page in Page::ALL {
+            for width in [1, 50, 80, 200] {
+                let widths = page.widths(&page.visible(width), width);
+                let all = widths.iter().sum::<u16>() + widths.len() as u16 - 1;
+                assert!(width < 50 || all == width, "{page:?} {width}: {widths:?}");
             }
         }
     }

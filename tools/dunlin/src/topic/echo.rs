@@ -9,7 +9,10 @@ use anyhow::Result;
 use clap::Args;
 use dunlin::cdr::{DecodeOptions, Limits};
 use dunlin::qos::TopicQos;
-use dunlin::{Config, DataReader, DynamicData, DynamicType, DynamicView, InstanceState, SampleInfo};
+use dunlin::{
+    Against, Config, ContentFilterStats, DataReader, DynamicData, DynamicType, DynamicView, InstanceState,
+    ReaderStats, SampleInfo,
+};
 use dunlin_program::Stop;
 use std::io::Write;
 use std::process::ExitCode;
@@ -40,9 +43,37 @@ pub struct Arguments {
     /// Print times, writer and state of the instance too
     #[arg(long)]
     info: bool,
-    /// Tell rate and sizes at the end, on standard error
+    /// Tell rate, sizes and what was not printed at the end, on standard error
     #[arg(long)]
     stats: bool,
+}
+
+/// What came, and what of it was not printed.
+#[derive(Default)]
+struct Seen {
+    sizes: Series,
+    /// Samples that do not fit the type.
+    unfit: u64,
+    /// Ends of instances of which no sample came, so that nobody knows the key.
+    nameless: u64,
+}
+
+impl Seen {
+    /// What was not printed, and why, if there is something.
+    fn skipped(&self, reader: &ReaderStats, filter: &ContentFilterStats) -> Option<String> {
+        let rejected = u64::try_from(filter.rejected).unwrap_or(u64::MAX).saturating_add(filter.at_writer);
+        let unreadable = u64::try_from(filter.unreadable).unwrap_or(u64::MAX);
+        let told = [
+            (self.unfit, "do not fit the type"),
+            (unreadable, "could not be filtered"),
+            (rejected, "rejected by the filter"),
+            (reader.lost, "lost"),
+            (self.nameless, "ends of instances without a known key"),
+        ];
+        let told: Vec<_> =
+            told.into_iter().filter(|it| it.0 > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        (!told.is_empty()).then(|| told.join(", "))
+    }
 }
 
 /// Tells rate and sizes.
@@ -76,11 +107,15 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
         }
     };
     let matched = || !reader.matched_publications().is_empty();
-    arguments.target.until_matched((&first.topic_name, "writer"), PATIENCE, &stop, matched)?;
-    let (since, mut sizes) = (Instant::now(), Series::default());
-    let printed = print(arguments, &reader, &ty, &mut printer, &mut sizes, &stop, out);
+    let explain = || participant.explain(&reader, Against::Topic);
+    arguments.target.until_matched("writer", PATIENCE, &stop, matched, explain)?;
+    let (since, mut seen) = (Instant::now(), Seen::default());
+    let printed = print(arguments, &reader, &ty, &mut printer, &mut seen, &stop, out);
     if arguments.stats {
-        tell_all(&sizes, since.elapsed());
+        tell_all(&seen.sizes, since.elapsed());
+        if let Some(skipped) = seen.skipped(&reader.stats(), &reader.content_filter_stats()) {
+            tell!("not printed: {skipped}");
+        }
     }
     printed.map(|()| ExitCode::SUCCESS)
 }
@@ -98,7 +133,7 @@ fn print(
     reader: &DataReader<DynamicData>,
     ty: &DynamicType,
     printer: &mut Printer,
-    sizes: &mut Series,
+    seen: &mut Seen,
     stop: &Stop,
     out: &mut impl Write,
 ) -> Result<()> {
@@ -111,12 +146,15 @@ fn print(
             let options = DecodeOptions::for_vendor(raw.vendor.0);
             let view = match (&raw.payload, &raw.key) {
                 (Some(payload), _) => {
-                    sizes.add(payload.len() as f64);
+                    seen.sizes.add(payload.len() as f64);
                     left -= 1;
                     DynamicView::with_options(ty, payload, &Limits::default(), options)
                 }
                 (None, Some(key)) => DynamicView::of_key(ty, key, &Limits::default(), options),
-                (None, None) => continue,
+                (None, None) => {
+                    seen.nameless += 1;
+                    continue;
+                }
             };
             match view.and_then(|view| view.check().map(|()| view)) {
                 Ok(view) => {
@@ -125,9 +163,29 @@ fn print(
                         printer.print(&view, &SampleInfo { valid_data: false, ..raw.info }, out)?;
                     }
                 }
-                Err(error) => tell!("dunlin: a sample does not fit the type {}: {error}", ty.name()),
+                Err(error) => {
+                    seen.unfit += 1;
+                    tell!("dunlin: a sample does not fit the type {}: {error}", ty.name());
+                }
             }
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_printed_is_counted_by_its_reason() {
+        let (nothing, filter) = (ReaderStats::default(), ContentFilterStats::default());
+        assert_eq!(Seen::default().skipped(&nothing, &filter), None);
+        let seen = Seen { unfit: 2, nameless: 1, ..Seen::default() };
+        let mut filter = filter;
+        (filter.rejected, filter.at_writer) = (3, 4);
+        let told = seen.skipped(&ReaderStats { lost: 5, ..nothing }, &filter);
+        let expected = "2 do not fit the type, 7 rejected by the filter, 5 lost, 1 ends of instances without a known key";
+        assert_eq!(told.as_deref(), Some(expected));
+    }
 }

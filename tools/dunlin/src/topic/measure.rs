@@ -3,11 +3,11 @@
 use super::series::{Series, Summary};
 use super::{LONGEST_STEP, PATIENCE, Target, on_interrupt, subscribe};
 use crate::join::Arrivals;
-use crate::output::tell;
+use crate::output::{counted, tell};
 use anyhow::{Result, ensure};
 use clap::Args;
 use dunlin::qos::TopicQos;
-use dunlin::{Config, DataReader, EntityKind, SerializedData, WallTime};
+use dunlin::{Against, Config, DataReader, EntityKind, SerializedData, WallTime};
 use dunlin_program::Stop;
 use serde::Serialize;
 use std::io::Write;
@@ -48,7 +48,15 @@ struct Line {
     /// Microseconds from the source timestamp to the reception.
     #[serde(skip_serializing_if = "Option::is_none")]
     latency_us: Option<Summary>,
+    /// Samples that are not in `latency_us`: their source timestamps are from the future, or older than a minute, or missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    implausible: Option<u64>,
 }
+
+/// Nanoseconds that a source timestamp may be ahead of the reception: what two looks at one clock may differ by.
+const MOST_AHEAD: i64 = 1_000_000;
+/// Nanoseconds that it may be behind it: what a sample may have waited, in a history or on its way.
+const MOST_BEHIND: i64 = 60_000_000_000;
 
 /// What is measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,6 +75,9 @@ struct Window {
     sizes: Series,
     gaps: Series,
     delays: Series,
+    /// Samples of which the source timestamp is in no delay: in the future, and too old.
+    ahead: u64,
+    behind: u64,
     /// Reception of the last sample, in nanoseconds, kept from window to window.
     last: Option<i64>,
 }
@@ -79,7 +90,11 @@ impl Window {
         if let Some(last) = self.last.replace(now) {
             self.gaps.add((now - last) as f64 / 1e6);
         }
-        self.delays.add((now - source.0) as f64 / 1e3);
+        match now.saturating_sub(source.0) {
+            delay if delay < -MOST_AHEAD => self.ahead += 1,
+            delay if delay > MOST_BEHIND => self.behind += 1,
+            delay => self.delays.add(delay as f64 / 1e3),
+        }
     }
 
     #[allow(clippy::cast_precision_loss, reason = "for people")]
@@ -95,8 +110,27 @@ impl Window {
                 let octets = self.sizes.sum / seconds;
                 format!("{octets:.0} octets/s; of a sample: {}", self.sizes.text("octets"))
             }
-            What::Latency => format!("{} samples: {}", self.sizes.count, self.delays.text("us")),
+            What::Latency => self.latency(),
         }
+    }
+
+    /// The delays, and what is not among them.
+    fn latency(&self) -> String {
+        let mut parts = Vec::new();
+        if self.delays.count > 0 {
+            parts.push(format!("{}: {}", counted(self.delays.count, "sample"), self.delays.text("us")));
+        }
+        if self.ahead > 0 {
+            let samples = counted(self.ahead, "sample");
+            parts.push(format!(
+                "not counted: {samples} with timestamps from the future: the clocks differ (`dunlin doctor`)"
+            ));
+        }
+        if self.behind > 0 {
+            let samples = counted(self.behind, "sample");
+            parts.push(format!("not counted: {samples} with timestamps older than a minute: of a history, or the clocks differ"));
+        }
+        parts.join("; ")
     }
 
     #[allow(clippy::cast_precision_loss, reason = "counts of a window")]
@@ -113,7 +147,11 @@ impl Window {
                 octets: self.sizes.summary(),
                 ..line
             },
-            What::Latency => Line { latency_us: self.delays.summary(), ..line },
+            What::Latency => Line {
+                latency_us: self.delays.summary(),
+                implausible: Some(self.ahead + self.behind),
+                ..line
+            },
         };
         Ok(serde_json::to_string(&line)?)
     }
@@ -136,7 +174,8 @@ pub fn run(arguments: &Arguments, what: What, config: Config, out: &mut impl Wri
     let (subscriber, qos) = subscribe(&participant, &writers)?;
     let reader = subscriber.create_datareader(&topic, &qos)?;
     let matched = || !reader.matched_publications().is_empty();
-    arguments.target.until_matched((&first.topic_name, "writer"), PATIENCE, &stop, matched)?;
+    let explain = || participant.explain(&reader, Against::Topic);
+    arguments.target.until_matched("writer", PATIENCE, &stop, matched, explain)?;
     if what == What::Latency {
         tell!(
             "from source timestamp to reception: of another host this contains the difference of the clocks"
@@ -208,5 +247,16 @@ mod tests {
             Window::default().json(What::Rate, 1.0).unwrap(),
             "{\"seconds\":1.0,\"samples\":0,\"samples_per_second\":0.0}"
         );
+        let hour = 3_600_000_000_000;
+        window.add(WallTime(hour), WallTime(40_000_000), 1);
+        window.add(WallTime(0), WallTime(hour), 1);
+        let told = window.line(What::Latency, 1.0);
+        assert!(told.starts_with("3 samples: least 5.0, mean 5.0, most 5.0"), "{told}");
+        assert!(
+            told.contains("1 sample with timestamps from the future")
+                && told.contains("1 sample with timestamps older"),
+            "{told}"
+        );
+        assert!(window.json(What::Latency, 1.0).unwrap().contains("\"implausible\":2"));
     }
 }

@@ -15,7 +15,7 @@ use clap::Args;
 use dunlin::qos::{DataReaderQos, DurabilityKind, OwnershipKind, Partition, ReliabilityKind, SubscriberQos};
 use dunlin::xtypes::{TypeGraph, TypeIndex};
 use dunlin::{
-    Config, DomainParticipant, DynamicType, Guid, PublicationBuiltinTopicData, Subscriber,
+    Config, DomainParticipant, DynamicType, Explanation, Guid, PublicationBuiltinTopicData, Subscriber,
     SubscriptionBuiltinTopicData,
 };
 use dunlin_program::Stop;
@@ -86,19 +86,20 @@ impl Target {
         Duration::from_secs_f64(self.wait)
     }
 
-    /// Waits until an endpoint of this process has somebody to talk to; `other` says who that would be.
+    /// Waits until an endpoint of this process has somebody to talk to; `other` says who that would be. Why nobody matches has to be
+    /// said here: once this program has ended, `dunlin why` finds nobody to compare the others with.
     fn until_matched(
         &self,
-        (name, other): (&str, &str),
+        other: &str,
         patience: Duration,
         stop: &Stop,
         matched: impl Fn() -> bool,
+        explain: impl FnOnce() -> Explanation,
     ) -> Result<()> {
         let deadline = Instant::now() + patience;
         while !matched() && !stop.wait(STEP) {
             if Instant::now() >= deadline {
-                let topic = self.topic.given();
-                bail!("no {other} of '{topic}' matches: `dunlin why {name}` says why");
+                bail!("no {other} of '{}' matches{}", self.topic.given(), reasons(&explain()));
             }
         }
         Ok(())
@@ -141,6 +142,19 @@ impl Target {
             all
         })
     }
+}
+
+/// The causes of an explanation, each once, with what to do; at most three.
+fn reasons(explanation: &Explanation) -> String {
+    let mut reasons: Vec<String> = Vec::new();
+    for cause in explanation.all_causes() {
+        let reason = format!("\n  {cause}\n    hint: {}", cause.hint());
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    reasons.truncate(3);
+    if reasons.is_empty() { String::new() } else { format!(":{}", reasons.concat()) }
 }
 
 /// Asks again and again until something is found, at the latest after `most`.

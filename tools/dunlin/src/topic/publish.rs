@@ -1,17 +1,21 @@
 //! `dunlin pub TOPIC VALUE`: writes to a topic.
 
 use super::{PATIENCE, Target, TypeOf, on_interrupt, partitions};
-use crate::names::harmless;
-use crate::output::counted;
+use crate::names::{harmless, harmless_lines};
+use crate::output::{counted, tell};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use dunlin::cdr::Representation;
 use dunlin::qos::{
     DataRepresentationId, DataWriterQos, DurabilityKind, OwnershipKind, PublisherQos, TopicQos,
 };
-use dunlin::{Config, DataWriter, DomainParticipant, DynamicData, DynamicType, SubscriptionBuiltinTopicData};
+use dunlin::{
+    Against, Cause, Config, DataWriter, DomainParticipant, DynamicData, DynamicType, Pair,
+    SubscriptionBuiltinTopicData,
+};
 use dunlin_program::Stop;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -114,9 +118,8 @@ fn writer(
     Ok(publisher.create_datawriter(&topic, &qos)?)
 }
 
-/// A writer, its topic, and what it is to write.
+/// A writer, and what it is to write.
 struct Joined {
-    name: String,
     ty: DynamicType,
     values: Vec<DynamicData>,
     writer: DataWriter<DynamicData>,
@@ -129,13 +132,44 @@ fn join(
     given: &[(Option<String>, serde_json::Value)],
     readers: &[Arc<SubscriptionBuiltinTopicData>],
 ) -> Result<Joined> {
+    if !arguments.ty.is_given() {
+        ensure_one_type(arguments.target.topic.given(), readers.iter().map(|reader| &*reader.type_name))?;
+    }
     let ty = arguments.ty.find(participant, &readers.iter().map(Into::into).collect::<Vec<_>>())?;
     let values = made(&ty, given)?;
     ensure!(!values.is_empty(), "standard input holds no value");
     let topic = &arguments.target.topic;
     let name = readers.first().map_or_else(|| topic.wire_name(), |reader| reader.topic_name.to_string());
     let writer = writer(participant, &name, &ty, readers)?;
-    Ok(Joined { name, ty, values, writer })
+    Ok(Joined { ty, values, writer })
+}
+
+/// A writer has one type. Where readers name several, which of them are to get the value is for the user to say.
+fn ensure_one_type<'a>(topic: &str, names: impl Iterator<Item = &'a str>) -> Result<()> {
+    let mut types: BTreeMap<&str, usize> = BTreeMap::new();
+    names.for_each(|name| *types.entry(name).or_default() += 1);
+    if types.len() > 1 {
+        let told: Vec<_> =
+            types.iter().map(|(name, count)| format!("{name} ({})", counted(*count, "reader"))).collect();
+        bail!(
+            "readers of '{topic}' have different types: {}; say with --idl FILE --type NAME which of them are to get the value",
+            told.join(", ")
+        );
+    }
+    Ok(())
+}
+
+/// Tells which of the readers that were there do not get what is written, and why.
+fn tell_unmatched(participant: &DomainParticipant, writer: &DataWriter<DynamicData>) {
+    let explanation = participant.explain(writer, Against::Topic);
+    // Of what is still being asked for its type nothing can be said.
+    let is_apart = |pair: &&Pair| !pair.matched && !pair.causes.contains(&Cause::TypeUnsettled);
+    let apart = explanation.pairs.iter().filter(is_apart).count();
+    if apart > 0 {
+        let (all, are) = (explanation.pairs.len(), if apart == 1 { "is" } else { "are" });
+        let why = harmless_lines(&super::reasons(&explanation));
+        tell!("dunlin: {apart} of {} {are} left out{why}", counted(all, "reader"));
+    }
 }
 
 /// Waits until a reader has matched. One that was discovered after the writer was made may need another one, which replaces it.
@@ -162,7 +196,8 @@ fn until_matched(
         }
     }
     let matched = || !joined.writer.matched_subscriptions().is_empty();
-    target.until_matched((&joined.name, "reader"), patience, stop, matched)?;
+    let explain = || participant.explain(&joined.writer, Against::Topic);
+    target.until_matched("reader", patience, stop, matched, explain)?;
     Ok(joined)
 }
 
@@ -189,6 +224,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     let joined = join(arguments, &participant, &given, &readers)?;
     let Joined { ty, values, writer, .. } =
         until_matched(arguments, &participant, &given, readers.is_empty(), joined, &stop)?;
+    tell_unmatched(&participant, &writer);
     let written = write(arguments, &writer, &values, &stop)?;
     let patience = dunlin::Duration::from_secs(if stop.is_set() { 0 } else { 5 });
     let acknowledged = writer.wait_for_acknowledgments(patience).is_ok();
@@ -227,4 +263,16 @@ fn write(
         }
     }
     Ok(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_of_two_types_are_named_and_nothing_is_written() {
+        assert!(ensure_one_type("T", ["A", "A"].into_iter()).is_ok());
+        let refused = ensure_one_type("T", ["A", "B", "A"].into_iter()).unwrap_err().to_string();
+        assert!(refused.contains("A (2 readers), B (1 reader)") && refused.contains("--type"), "{refused}");
+    }
 }

@@ -123,6 +123,12 @@ pub fn more_domain(test: u32) -> String {
     (40 + 10 * (std::process::id() % 6) + test).to_string()
 }
 
+/// Two more, for tests beyond these thirty.
+pub fn other_domain(test: u32) -> String {
+    assert!(test < 2);
+    (20 + 2 * (std::process::id() % 6) + test).to_string()
+}
+
 /// A participant on loopback.
 pub fn participant(domain: &str, name: &str, settings: &[(&str, &str)]) -> DomainParticipant {
     let mut config = Config::default();

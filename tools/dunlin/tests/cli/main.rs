@@ -1,5 +1,6 @@
 //! Runs the program as people do, against what other processes publish, and looks at what it prints.
 
+mod agreement;
 mod commands;
 mod common;
 mod doctor;

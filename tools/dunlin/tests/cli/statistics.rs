@@ -133,7 +133,7 @@ fn inactive_readers_of_other_participants_are_named() {
     let deadline = Instant::now() + 2 * PATIENCE;
     loop {
         let told = why_of_a_reader_that_stops(domain, &writer, &own);
-        if told.contains("the reader is inactive") && told.contains("('sensor', Dunlin)") {
+        if told.contains("the reader is inactive") && told.contains("writer 'sensor' (") {
             return;
         }
         // It may have been stopped before `dunlin why` had heard of it, or lost with its lease.

@@ -12,73 +12,73 @@ use std::any::Any;
 use std::time::Instant;
 
 #[derive(DdsType, Clone, Debug, Default)]
-struct Reading {
+pub struct Reading {
     n: u32,
 }
 
 #[derive(DdsType, Clone, Debug, Default)]
 #[dds(name = "Reading")]
-struct Keyed {
+pub struct Keyed {
     #[dds(key)]
     n: u32,
 }
 
 #[derive(DdsType, Clone, Debug, Default)]
 #[dds(name = "Reading")]
-struct Named {
+pub struct Named {
     n: String,
 }
 
 #[derive(DdsType, Clone, Debug, Default)]
-struct Measurement {
+pub struct Measurement {
     n: u32,
 }
 
 /// Two participants of a domain and what they made.
-struct Stage {
-    sensor: DomainParticipant,
-    display: DomainParticipant,
-    kept: Vec<Box<dyn Any>>,
+pub struct Stage {
+    pub sensor: DomainParticipant,
+    pub display: DomainParticipant,
+    pub kept: Vec<Box<dyn Any>>,
 }
 
-type Writing = (PublisherQos, DataWriterQos);
-type Reader = (SubscriberQos, DataReaderQos);
+pub type Writing = (PublisherQos, DataWriterQos);
+pub type Reader = (SubscriberQos, DataReaderQos);
 
-fn writing() -> Writing {
+pub fn writing() -> Writing {
     (PublisherQos::default(), DataWriterQos::default())
 }
 
-fn reading() -> Reader {
+pub fn reading() -> Reader {
     (SubscriberQos::default(), DataReaderQos::default())
 }
 
-fn writes(qos: impl Fn(DataWriterQos) -> DataWriterQos) -> Writing {
+pub fn writes(qos: impl Fn(DataWriterQos) -> DataWriterQos) -> Writing {
     (PublisherQos::default(), qos(DataWriterQos::default()))
 }
 
-fn reads(qos: impl Fn(DataReaderQos) -> DataReaderQos) -> Reader {
+pub fn reads(qos: impl Fn(DataReaderQos) -> DataReaderQos) -> Reader {
     (SubscriberQos::default(), qos(DataReaderQos::default()))
 }
 
 impl Stage {
-    fn new(domain: &str, settings: &[(&str, &str)]) -> Self {
+    pub fn new(domain: &str, settings: &[(&str, &str)]) -> Self {
         let sensor = participant(domain, "sensor", settings);
         Self { sensor, display: participant(domain, "display", settings), kept: Vec::new() }
     }
 
-    fn write<T: DdsType>(&mut self, topic: &str, (group, qos): &Writing) {
+    pub fn write<T: DdsType>(&mut self, topic: &str, (group, qos): &Writing) {
         let topic = self.sensor.create_topic::<T>(topic, &TopicQos::default()).unwrap();
         let publisher = self.sensor.create_publisher(group).unwrap();
         self.kept.push(Box::new(publisher.create_datawriter(&topic, qos).unwrap()));
     }
 
-    fn read<T: DdsType>(&mut self, topic: &str, (group, qos): &Reader) {
+    pub fn read<T: DdsType>(&mut self, topic: &str, (group, qos): &Reader) {
         let topic = self.display.create_topic::<T>(topic, &TopicQos::default()).unwrap();
         let subscriber = self.display.create_subscriber(group).unwrap();
         self.kept.push(Box::new(subscriber.create_datareader(&topic, qos).unwrap()));
     }
 
-    fn both<W: DdsType, R: DdsType>(&mut self, topic: &str, writer: &Writing, reader: &Reader) {
+    pub fn both<W: DdsType, R: DdsType>(&mut self, topic: &str, writer: &Writing, reader: &Reader) {
         self.write::<W>(topic, writer);
         self.read::<R>(topic, reader);
     }
@@ -139,7 +139,7 @@ const PAIRS: [Case; 18] = [
     case("TypeMembers", "TYPE_MEMBERS", &["n: "], "compare the types"),
 ];
 
-fn stage_policies(stage: &mut Stage) {
+pub fn stage_policies(stage: &mut Stage) {
     let secs = Duration::from_secs;
     let pairs = [
         ("Reliability", writes(DataWriterQos::best_effort), reads(DataReaderQos::reliable)),
@@ -174,7 +174,7 @@ fn stage_policies(stage: &mut Stage) {
     }
 }
 
-fn stage_the_rest(stage: &mut Stage) {
+pub fn stage_the_rest(stage: &mut Stage) {
     let publisher = |qos: PublisherQos| (qos, DataWriterQos::default());
     let subscriber = |qos: SubscriberQos| (qos, DataReaderQos::default());
     let presented =
