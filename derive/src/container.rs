@@ -1,8 +1,8 @@
 //! What all derived types have in common: crate path, generics, extensibility, the parts to generate.
 
 use crate::attrs::{Bits, Extensibility, Kind, TryConstruct, TypeAttrs};
+use crate::manifest::name_in;
 use crate::{enumeration, newtype, structure, union};
-use proc_macro_crate::{FoundCrate, crate_name};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Data, DeriveInput, Error, Fields, GenericParam, Generics, Ident, Lifetime, Result, parse_quote};
@@ -245,19 +245,16 @@ impl<'a> Container<'a> {
     }
 }
 
-/// The path of `dunlin-cdr` in the crate that derives.
+/// The path of `dunlin-cdr` in the crate that derives. Both crates name themselves with `extern crate self`.
 fn find_crate() -> Result<TokenStream> {
-    let path = |found: FoundCrate, own: &str| match found {
-        // Both crates name themselves with `extern crate self`.
-        FoundCrate::Itself => format_ident!("{own}"),
-        FoundCrate::Name(name) => format_ident!("{name}"),
-    };
-    if let Ok(found) = crate_name("dunlin-cdr") {
-        let name = path(found, "dunlin_cdr");
+    let folder = std::env::var_os("CARGO_MANIFEST_DIR").map(std::path::PathBuf::from).unwrap_or_default();
+    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
+    if let Some(name) = name_in(&manifest, "dunlin-cdr") {
+        let name = format_ident!("{name}");
         return Ok(quote!(::#name));
     }
-    if let Ok(found) = crate_name("dunlin") {
-        let name = path(found, "dunlin");
+    if let Some(name) = name_in(&manifest, "dunlin") {
+        let name = format_ident!("{name}");
         return Ok(quote!(::#name::cdr));
     }
     Err(Error::new(

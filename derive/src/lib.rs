@@ -10,6 +10,7 @@ mod container;
 mod describe;
 mod enumeration;
 mod ids;
+mod manifest;
 mod newtype;
 mod structure;
 mod uint8;

@@ -1,10 +1,12 @@
 //! Development tasks: `cargo xtask deps` checks the arrows between layers and between modules, `cargo xtask deps --modules engine`
 //! prints those of one crate, `cargo xtask tidy`
-//! checks file and function lengths, purity, the clause lines of protocol files and the conformance table, which
+//! checks file and function lengths, purity, the clause lines of protocol files, the code blocks of README and docs, and the
+//! conformance table, which
 //! `cargo xtask conformance` writes. `cargo xtask conformance --results LOG...` looks up in the output of `cargo test`
 //! whether the tests of the table have passed. `cargo xtask evidence` says which proofs are missing or too old.
 #![forbid(unsafe_code)]
 
+mod blocks;
 mod conformance;
 mod deps;
 mod evidence;

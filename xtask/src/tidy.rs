@@ -63,6 +63,7 @@ pub fn check(root: &Path) -> Result<()> {
     }
     check_allow_list(&allowed, &sources, &mut findings);
     findings.extend(missing_paths(root, MAP)?);
+    findings.extend(crate::blocks::findings(root)?);
     findings.extend(crate::conformance::findings(root)?);
     findings.extend(crate::evidence::findings(root)?);
     let p95 = percentile_95(&mut protocol_lengths);

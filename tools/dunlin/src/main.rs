@@ -265,6 +265,55 @@ mod tests {
         assert!(super::config(&["no assignment".into()]).is_err());
     }
 
+    /// What a shell makes of a line: words, quoted or not, up to a pipe, a comment or a redirection.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+        for letter in line.chars() {
+            match (quote, letter) {
+                (Some(open), _) if letter == open => quote = None,
+                (Some(_), _) => word.get_or_insert_default().push(letter),
+                (None, '\'' | '"') => (quote, word) = (Some(letter), Some(word.unwrap_or_default())),
+                (None, '|' | '>' | '#') if word.is_none() => break,
+                (None, ' ') => words.extend(word.take()),
+                (None, _) => word.get_or_insert_default().push(letter),
+            }
+        }
+        words.extend(word);
+        words
+    }
+
+    #[test]
+    fn the_commands_and_configurations_of_the_documentation_are_understood() {
+        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs"));
+        let (mut commands, mut files) = (0, 0);
+        for entry in std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()) {
+            let Some(name) =
+                entry.file_name().and_then(|name| name.to_str()).filter(|it| it.ends_with(".md"))
+            else {
+                continue;
+            };
+            let page = std::fs::read_to_string(&entry).unwrap();
+            for block in dunlin_docs::blocks(&page).into_iter().filter(|block| block.proof == "parsed") {
+                let place = format!("{name}:{}", block.line);
+                if block.language == "toml" {
+                    Config::from_toml(&place, &block.text).unwrap();
+                    files += 1;
+                    continue;
+                }
+                let lines = block.text.lines().map(|line| line.rsplit("| dunlin ").next().unwrap_or(line));
+                let lines = lines.filter(|line| !line.trim().is_empty());
+                for line in lines.map(|line| line.trim_start_matches("dunlin ")) {
+                    let given = std::iter::once("dunlin".to_owned()).chain(words(line));
+                    if let Err(error) = Arguments::try_parse_from(given) {
+                        assert!(!error.use_stderr(), "{place}: {line}: {error}");
+                    }
+                    commands += 1;
+                }
+            }
+        }
+        assert!(commands > 30 && files > 1, "{commands} commands, {files} configurations");
+    }
+
     #[test]
     fn what_is_imported_is_a_configuration_and_the_rest_is_reported() {
         let directory = tempfile::tempdir().unwrap();

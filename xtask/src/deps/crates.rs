@@ -39,6 +39,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "tests",
         &[
             "dunlin-notes",
+            "dunlin-docs",
             "dunlin-simulation",
             "dunlin-replay",
             "dunlin-counts",
