@@ -2,7 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 
-use dunlin_core::{DomainId, Duration, GuidPrefix, Locator};
+use dunlin_core::{DomainId, Duration, GuidPrefix, Locator, LocatorKind};
 use dunlin_qos::{Property, UserData};
 
 /// Where a participant receives, in the four lists of RTPS 2.5 §8.5.3.2.
@@ -131,6 +131,8 @@ pub struct DiscoveryConfig {
     pub initial_announcement_period: Duration,
     /// Where this participant receives.
     pub locators: Locators,
+    /// Kinds of locators that carry data alone, once the path was opened (default: shared memory).
+    pub opened_kinds: Vec<LocatorKind>,
     /// Unicast locators of peers to announce to, whether or not they exist.
     pub initial_peers: Vec<Locator>,
     /// Multicast locators to announce to.
@@ -160,6 +162,7 @@ impl DiscoveryConfig {
             initial_announcements: 5,
             initial_announcement_period: Duration::from_millis(100),
             locators: Locators::default(),
+            opened_kinds: alloc::vec![LocatorKind::SHARED_MEMORY],
             initial_peers: Vec::new(),
             spdp_destinations: Vec::new(),
             entity_name: String::new(),

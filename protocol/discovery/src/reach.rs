@@ -5,7 +5,7 @@ use core::net::IpAddr;
 
 use dunlin_core::{Locator, LocatorKind};
 
-use crate::config::Locators;
+use crate::config::{DiscoveryConfig, Locators};
 
 /// How a participant is reached, learnt from where its announcement came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -14,8 +14,8 @@ pub(crate) struct Reach {
     same_host: bool,
     /// The one of its addresses that is known to work, and over which transport.
     via: Option<(LocatorKind, IpAddr)>,
-    /// Its place in memory, if that was found to work: in this process, which nobody announces, or shared.
-    shared: Option<Locator>,
+    /// The one place that data goes to: within this process, which nobody announces, or at the end of a path that was opened.
+    chosen: Option<Locator>,
     /// What it sends to groups does not arrive here, so what is sent to its groups is taken not to arrive there.
     groups_silent: bool,
 }
@@ -35,13 +35,13 @@ impl Reach {
         let same_host = source.is_none_or(|ip| ip.is_loopback() || own_address(ip));
         let via = before.and_then(|reach| reach.via).filter(announces);
         let via = via.or(source.map(|ip| (from.kind, ip)).filter(announces));
-        let shared = before.and_then(|reach| reach.shared);
-        let shared = shared
+        let chosen = before.and_then(|reach| reach.chosen);
+        let chosen = chosen
             .filter(|place| place.kind == LocatorKind::LOCAL || announced.default_unicast.contains(place));
         Self {
             same_host: same_host || before.is_some_and(|reach| reach.same_host),
             via,
-            shared,
+            chosen,
             groups_silent: before.is_some_and(|reach| reach.groups_silent),
         }
     }
@@ -59,14 +59,20 @@ impl Reach {
         self.groups_silent
     }
 
-    /// Takes note that a place in memory works, or that none does.
-    pub(crate) fn set_shared(&mut self, place: Option<Locator>) {
-        self.shared = place;
+    /// Takes note that the path to a place is open, or that none is.
+    pub(crate) fn choose(&mut self, place: Option<Locator>) {
+        self.chosen = place;
     }
 
-    /// Leaves shared memory alone where it works, and leaves it out where it does not.
-    pub(crate) fn prefer_shared(&self, unicast: &mut Vec<Locator>, multicast: &mut Vec<Locator>) {
-        match self.shared {
+    /// Leaves nothing but the end of the path that is open, if the list has it. Otherwise leaves out what would have to be
+    /// opened first.
+    pub(crate) fn prefer_chosen(
+        &self,
+        unicast: &mut Vec<Locator>,
+        multicast: &mut Vec<Locator>,
+        opened: &[LocatorKind],
+    ) {
+        match self.chosen {
             Some(place) if place.kind == LocatorKind::LOCAL => {
                 *unicast = alloc::vec![place];
                 multicast.clear();
@@ -75,7 +81,7 @@ impl Reach {
                 unicast.retain(|locator| *locator == place);
                 multicast.clear();
             }
-            _ => unicast.retain(|locator| locator.kind != LocatorKind::SHARED_MEMORY),
+            _ => unicast.retain(|locator| !opened.contains(&locator.kind)),
         }
     }
 
@@ -100,16 +106,20 @@ impl Reach {
     }
 }
 
-/// Leaves the locators with an address among those of `verifiable` ones, and shared memory, which ends on this host; how
-/// many are left out.
-pub(crate) fn retain_addresses(list: &mut Vec<Locator>, verifiable: &[Locator]) -> usize {
+/// Leaves the locators with an address among those of `verifiable` ones, and those whose paths are `opened`, which shows who is
+/// there; how many are left out.
+pub(crate) fn retain_addresses(
+    list: &mut Vec<Locator>,
+    verifiable: &[Locator],
+    opened: &[LocatorKind],
+) -> usize {
     let before = list.len();
     let same = |one: &Locator, other: &Locator| match (one.ip(), other.ip()) {
         (None, None) => one.kind == other.kind && one.address == other.address,
         (one, other) => one == other,
     };
     list.retain(|locator| {
-        locator.kind == LocatorKind::SHARED_MEMORY || verifiable.iter().any(|known| same(known, locator))
+        opened.contains(&locator.kind) || verifiable.iter().any(|known| same(known, locator))
     });
     before.saturating_sub(list.len())
 }
@@ -125,13 +135,9 @@ pub(crate) fn retain_kinds(list: &mut Vec<Locator>, kinds: &BTreeSet<LocatorKind
 }
 
 /// Applies all rules to the lists of a participant: what is left, and how many places were left out because it wants data there
-/// although it never has to answer there. `foreign` lets these be.
-pub(crate) fn usable(
-    mut announced: Locators,
-    reach: &Reach,
-    own: &Locators,
-    foreign: bool,
-) -> (Locators, usize) {
+/// although it never has to answer there.
+pub(crate) fn usable(mut announced: Locators, reach: &Reach, config: &DiscoveryConfig) -> (Locators, usize) {
+    let (own, opened) = (&config.locators, &*config.opened_kinds);
     let kinds = kinds(own);
     for list in announced.lists_mut() {
         retain_kinds(list, &kinds);
@@ -140,9 +146,10 @@ pub(crate) fn usable(
     reach.retain_unicast(&mut announced.default_unicast);
     let Locators { metatraffic_unicast, metatraffic_multicast, default_unicast, default_multicast } =
         &mut announced;
-    metatraffic_unicast.retain(|locator| locator.kind != LocatorKind::SHARED_MEMORY);
-    let left_out = if foreign { 0 } else { retain_addresses(default_unicast, metatraffic_unicast) };
-    reach.prefer_shared(default_unicast, default_multicast);
+    metatraffic_unicast.retain(|locator| !opened.contains(&locator.kind));
+    let foreign = config.quotas.foreign_locators;
+    let left_out = if foreign { 0 } else { retain_addresses(default_unicast, metatraffic_unicast, opened) };
+    reach.prefer_chosen(default_unicast, default_multicast, opened);
     reach.retain_groups(metatraffic_multicast, metatraffic_unicast, &own.metatraffic_multicast);
     reach.retain_groups(default_multicast, default_unicast, &own.default_multicast);
     (announced, left_out)
@@ -152,11 +159,15 @@ pub(crate) fn usable(
 mod tests {
     use alloc::vec;
     use core::net::{Ipv4Addr, Ipv6Addr};
+    use dunlin_core::GuidPrefix;
 
     use super::*;
 
     fn usable(announced: Locators, reach: &Reach, own: &Locators) -> Locators {
-        super::usable(announced, reach, own, true).0
+        let mut config =
+            DiscoveryConfig { locators: own.clone(), ..DiscoveryConfig::new(GuidPrefix([1; 12]), 0) };
+        config.quotas.foreign_locators = true;
+        super::usable(announced, reach, &config).0
     }
 
     fn v4(a: u8, b: u8, c: u8, d: u8) -> Locator {
@@ -228,7 +239,7 @@ mod tests {
         };
         let network = (vec![v4(10, 0, 0, 2)], group, vec![v4(10, 0, 0, 2)]);
         assert_eq!(places(&reach), network);
-        reach.set_shared(Some(place));
+        reach.choose(Some(place));
         assert_eq!(places(&reach), (vec![place], vec![], vec![v4(10, 0, 0, 2)]));
         let later = Reach::learn(Some(reach), &announced, v4(10, 0, 0, 2), &own);
         assert_eq!(later, reach, "it stays while it is announced");
@@ -237,7 +248,31 @@ mod tests {
         let later = Reach::learn(Some(reach), &moved, v4(10, 0, 0, 2), &own);
         assert_eq!(places(&later), network);
         let mut list = vec![place, v4(10, 0, 0, 9)];
-        assert_eq!((retain_addresses(&mut list, &announced.metatraffic_unicast), list), (1, vec![place]));
+        let opened = [LocatorKind::SHARED_MEMORY];
+        assert_eq!(
+            (retain_addresses(&mut list, &announced.metatraffic_unicast, &opened), list),
+            (1, vec![place])
+        );
+    }
+
+    #[test]
+    fn places_of_other_transports_are_judged_by_their_own_address() {
+        let link = |end: u8, port: u32| {
+            let mut address = [0; 16];
+            address[0] = end;
+            Locator { kind: LocatorKind(0x0244_4CEE), port, address }
+        };
+        let own = unicast(vec![v4(10, 0, 0, 1), link(1, 1)]);
+        let announced = unicast(vec![v4(10, 0, 0, 2), link(2, 1)]);
+        let reach = Reach::learn(None, &announced, v4(10, 0, 0, 2), &own);
+        let both = usable(announced.clone(), &reach, &own).default_unicast;
+        assert_eq!(
+            both, announced.default_unicast,
+            "an address that works says nothing of another transport"
+        );
+        let mut list = vec![link(2, 7), link(3, 7), v4(10, 0, 0, 2), v4(10, 0, 0, 3)];
+        assert_eq!(retain_addresses(&mut list, &announced.metatraffic_unicast, &[]), 2);
+        assert_eq!(list, [link(2, 7), v4(10, 0, 0, 2)]);
     }
 
     #[test]

@@ -249,17 +249,18 @@ impl Discovery {
     ) -> (Arc<[Locator]>, Arc<[Locator]>) {
         let Some(participant) = self.participants.get(&prefix) else { return (Arc::new([]), Arc::new([])) };
         if let Some(own) = own {
-            let kinds = kinds(&self.config.locators);
+            let (kinds, opened) = (kinds(&self.config.locators), &*self.config.opened_kinds);
             let EndpointLocators { mut unicast, mut multicast } = own.clone();
             retain_kinds(&mut unicast, &kinds);
             retain_kinds(&mut multicast, &kinds);
             participant.reach.retain_unicast(&mut unicast);
             if !self.config.quotas.foreign_locators {
                 let verified = &participant.data.locators.metatraffic_unicast;
-                let left_out = u64::try_from(retain_addresses(&mut unicast, verified)).unwrap_or(u64::MAX);
+                let left_out =
+                    u64::try_from(retain_addresses(&mut unicast, verified, opened)).unwrap_or(u64::MAX);
                 self.stats.foreign_locators = self.stats.foreign_locators.saturating_add(left_out);
             }
-            participant.reach.prefer_shared(&mut unicast, &mut multicast);
+            participant.reach.prefer_chosen(&mut unicast, &mut multicast, opened);
             let own_groups = &self.config.locators.default_multicast;
             participant.reach.retain_groups(&mut multicast, &unicast, own_groups);
             if !(unicast.is_empty() && multicast.is_empty()) {

@@ -4,7 +4,7 @@ use alloc::{boxed::Box, collections::BTreeSet, sync::Arc, vec::Vec};
 use core::{cell::Cell, mem::replace};
 
 use dunlin_buf::Outbox;
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, LocatorKind, MonoTime, Now, VendorId};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, VendorId};
 use dunlin_rtps::ChangeKind;
 use dunlin_wire::{Data, Payload, ReceiverState, key_hash, size, status_info};
 
@@ -254,8 +254,7 @@ impl Discovery {
         let before = self.participants.get(&prefix).map(|known| known.reach);
         let raw = core::mem::take(&mut announced.locators);
         let reach = Reach::learn(before, &raw, from, &self.config.locators);
-        let foreign = self.config.quotas.foreign_locators;
-        let (locators, left_out) = usable(raw.clone(), &reach, &self.config.locators, foreign);
+        let (locators, left_out) = usable(raw.clone(), &reach, &self.config);
         announced.locators = locators;
         let left_out = u64::try_from(left_out).unwrap_or(u64::MAX);
         self.stats.foreign_locators = self.stats.foreign_locators.saturating_add(left_out);
@@ -348,23 +347,18 @@ impl Discovery {
         }
     }
 
-    /// The place in shared memory that a participant announced, whether or not it can be used.
+    /// Where a participant announced to receive data if the path there is opened first.
     #[must_use]
-    pub fn shared_memory_of(&self, prefix: GuidPrefix) -> Option<Locator> {
+    pub fn place_to_open(&self, prefix: GuidPrefix) -> Option<Locator> {
         let announced = &self.participants.get(&prefix)?.announced.default_unicast;
-        announced.iter().find(|locator| locator.kind == LocatorKind::SHARED_MEMORY).copied()
+        announced.iter().find(|locator| self.config.opened_kinds.contains(&locator.kind)).copied()
     }
 
-    /// Uses a place in shared memory for what goes to the endpoints of a participant, if it announced that; `None`
-    /// goes back to the network.
-    pub fn set_shared_memory(
-        &mut self,
-        prefix: GuidPrefix,
-        place: Option<Locator>,
-        fx: &mut Vec<DiscoveryEffect>,
-    ) {
+    /// Sends what goes to the endpoints of a participant to one place alone, if it announced that; `None` goes back to the
+    /// others.
+    pub fn choose_path(&mut self, prefix: GuidPrefix, place: Option<Locator>, fx: &mut Vec<DiscoveryEffect>) {
         let Some(participant) = self.participants.get_mut(&prefix) else { return };
-        participant.reach.set_shared(place);
+        participant.reach.choose(place);
         // What it announces has not changed, so nobody is told of an update.
         if let Some(data) = self.relocate(prefix) {
             self.move_endpoints(&data, fx);
@@ -374,9 +368,8 @@ impl Discovery {
     /// Applies changed rules to the locators of a participant; what is known of it now, if that is something else.
     fn relocate(&mut self, prefix: GuidPrefix) -> Option<Arc<ParticipantData>> {
         let participant = self.participants.get_mut(&prefix)?;
-        let foreign = self.config.quotas.foreign_locators;
         let announced = participant.announced.clone();
-        let (locators, _) = usable(announced, &participant.reach, &self.config.locators, foreign);
+        let (locators, _) = usable(announced, &participant.reach, &self.config);
         if participant.data.locators == locators {
             return None;
         }

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use dunlin_cdr::{TypeDescription, TypeSupport};
-use dunlin_core::{DomainId, Duration, GuidPrefix, Locator, Paths};
+use dunlin_core::{DomainId, Duration, GuidPrefix, Locator, LocatorKind, Paths};
 use dunlin_discovery::{EndpointLocators, LocalType, Locators, Quotas};
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, QosError, SubscriberQos, TopicData,
@@ -23,6 +23,8 @@ pub struct ParticipantConfig {
     pub domain_tag: String,
     /// Where the participant receives.
     pub locators: Locators,
+    /// Kinds of locators that carry data alone, once the path was opened (default: shared memory).
+    pub opened_kinds: Vec<LocatorKind>,
     /// Unicast locators to announce to, whether or not a participant listens there.
     pub initial_peers: Vec<Locator>,
     /// Multicast locators to announce to.
@@ -58,6 +60,7 @@ impl ParticipantConfig {
             domain_id,
             domain_tag: String::new(),
             locators: Locators::default(),
+            opened_kinds: alloc::vec![LocatorKind::SHARED_MEMORY],
             initial_peers: Vec::new(),
             spdp_destinations: Vec::new(),
             qos: DomainParticipantQos::default(),

@@ -134,17 +134,18 @@ impl Participant {
         });
     }
 
-    /// The place in shared memory that another participant announced, whether or not it can be used.
+    /// Where another participant announced to receive data if the path there is opened first; one of
+    /// [`opened_kinds`](ParticipantConfig::opened_kinds).
     #[must_use]
-    pub fn shared_memory_of(&self, prefix: GuidPrefix) -> Option<Locator> {
-        self.control.lock().discovery.shared_memory_of(prefix)
+    pub fn place_to_open(&self, prefix: GuidPrefix) -> Option<Locator> {
+        self.control.lock().discovery.place_to_open(prefix)
     }
 
-    /// Sends data for the endpoints of another participant to a place in shared memory that it announced; `None`
-    /// goes back to the network.
-    pub fn set_shared_memory(&self, now: Now, prefix: GuidPrefix, place: Option<Locator>, out: &mut Output) {
+    /// Sends data for the endpoints of another participant to one place alone: one that it announced, whose path was opened, or
+    /// [within this process](Locator::beside). `None` goes back to the others.
+    pub fn choose_path(&self, now: Now, prefix: GuidPrefix, place: Option<Locator>, out: &mut Output) {
         self.discover(now, out, |discovery, _, effects| {
-            discovery.set_shared_memory(prefix, place, effects);
+            discovery.choose_path(prefix, place, effects);
         });
     }
 
@@ -732,6 +733,7 @@ fn discovery_config(config: ParticipantConfig) -> DiscoveryConfig {
         domain_id,
         domain_tag,
         locators,
+        opened_kinds,
         initial_peers,
         spdp_destinations,
         qos,
@@ -750,6 +752,7 @@ fn discovery_config(config: ParticipantConfig) -> DiscoveryConfig {
         lease_duration,
         announcement_period,
         locators,
+        opened_kinds,
         initial_peers,
         spdp_destinations,
         entity_name,

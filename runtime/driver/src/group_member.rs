@@ -11,8 +11,8 @@ use dunlin_transport::Transport;
 
 use crate::limiter::Limiter;
 use crate::machine::{self, CannotWait};
-use crate::memory::SharedMemoryPeers;
 use crate::parking::{Introduction, Space};
+use crate::paths::OtherPaths;
 use crate::platform::Platform;
 use crate::receive_group::ReceiveGroup;
 use crate::thread_port::ThreadPort;
@@ -33,8 +33,8 @@ pub(crate) struct GroupMember {
     pub(crate) introduction: Introduction,
     /// Set once, before anything happens to the participant.
     group: OnceLock<Weak<ReceiveGroup>>,
-    /// Who is reached through shared memory, where there is any.
-    pub(crate) memory: Option<SharedMemoryPeers>,
+    /// Who is reached otherwise than over the network, where that is possible.
+    pub(crate) paths: Option<OtherPaths>,
     /// Cleared when the participant leaves. Held for reading by library threads while they work for it and send.
     pub(crate) present: RwLock<bool>,
     /// What was told in the log.
@@ -59,7 +59,7 @@ impl GroupMember {
             space: Space::default(),
             introduction: Introduction::default(),
             group: OnceLock::new(),
-            memory: SharedMemoryPeers::of(&**transport),
+            paths: OtherPaths::of(&**transport),
             present: RwLock::new(true),
             log: Limiter::default(),
             panics: AtomicU64::new(0),
@@ -107,9 +107,9 @@ impl GroupMember {
         // The transport counts what is lost here.
         let report = self.transport.send(outbox, mode);
         if report.failed > 0
-            && let Some(memory) = &self.memory
+            && let Some(others) = &self.paths
         {
-            memory.note_failure();
+            others.note_failure();
         }
     }
 

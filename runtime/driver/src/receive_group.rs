@@ -621,7 +621,7 @@ impl ReceiveGroup {
         }
         let changed = self.transport.refresh();
         for member in self.members().iter() {
-            member.leave_lost_memory();
+            member.leave_lost_paths();
         }
         if !changed {
             return;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{GuidPrefix, Locator, Now, Path, Paths, SequenceNumber};
+use dunlin_core::{GuidPrefix, Locator, LocatorKind, Now, Path, Paths, SequenceNumber};
 use dunlin_engine::{Output, Participant, ParticipantConfig, SetEnd, WriteError, WriteRequest, WriterSlot};
 use dunlin_transport::{Lender, Transport, TransportStats};
 
@@ -210,7 +210,7 @@ impl Session {
         }
         self.member.retire();
         self.run(|now, out| self.participant().shutdown(now, out));
-        self.member.leave_memory();
+        self.member.close_paths();
         receive_group::leave(&self.group, &self.member);
         // Whoever still waits for room tries again and hears that the writer is gone.
         self.member.space.notify();
@@ -274,6 +274,17 @@ impl Paths for PathsOf {
     }
 }
 
+/// The kinds of locators of a transport whose paths are opened.
+fn opened_kinds(transport: &dyn Transport) -> Vec<LocatorKind> {
+    let own = transport.locators().default_unicast;
+    let mut kinds: Vec<_> = own.iter().filter(|own| transport.opens(own)).map(|own| own.kind).collect();
+    // What others announce of it is never the way to them where this participant has none.
+    kinds.push(LocatorKind::SHARED_MEMORY);
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
+}
+
 fn make_member(
     config: &DriverConfig,
     sink: Arc<dyn EventSink>,
@@ -286,6 +297,7 @@ fn make_member(
         guid_prefix,
         domain_id: config.udp.domain,
         domain_tag: config.domain_tag.clone(),
+        opened_kinds: opened_kinds(&**transport),
         locators: receive_group::locators(&**transport),
         initial_peers: config.initial_peers.clone(),
         spdp_destinations: transport.announce_to(),

@@ -139,14 +139,14 @@ impl Port for ThreadPort {
     #[inline]
     fn follow_peers(&mut self, member: &Self::Member, out: &mut Output, mode: SendMode) {
         if !out.events.is_empty() {
-            member.follow_memory(out, mode);
+            member.follow_peers(out, mode);
         }
     }
 
     #[inline]
     fn leave_lost_ways(&mut self, member: &Self::Member) {
-        if member.memory.as_ref().is_some_and(|memory| memory.take_failure()) {
-            member.leave_lost_memory();
+        if member.paths.as_ref().is_some_and(|others| others.take_failure()) {
+            member.leave_lost_paths();
         }
     }
 

@@ -183,7 +183,7 @@ impl World {
         else {
             return;
         };
-        let place = participant.shared_memory_of(peer).filter(|place| {
+        let place = participant.place_to_open(peer).filter(|place| {
             let own = self.own_inbox(node).and_then(|own| own.shared_memory_inbox());
             own.zip(place.shared_memory_inbox()).is_some_and(|((own, _), (other, _))| own == other)
                 && self.hosts.inboxes.contains_key(place)
@@ -197,7 +197,7 @@ impl World {
             Some(place) => self.hosts.attached.insert((node, peer), place),
             None => self.hosts.attached.remove(&(node, peer)),
         };
-        self.with(node, |participant, now, out| participant.set_shared_memory(now, peer, place, out));
+        self.with(node, |participant, now, out| participant.choose_path(now, peer, place, out));
     }
 
     /// A node has found out that it cannot send to a place.
@@ -211,7 +211,7 @@ impl World {
             self.hosts.attached.remove(&(node, peer));
             self.hosts.refused.insert((node, place));
             let leave = |participant: &Participant, now, out: &mut _| {
-                participant.set_shared_memory(now, peer, None, out);
+                participant.choose_path(now, peer, None, out);
             };
             self.with(node, leave);
         }

@@ -1,14 +1,14 @@
-//! Who is reached within the process or through shared memory instead of the network.
+//! Who is reached within the process, or over a path that was opened, such as one through shared memory.
 //!
-//! Another participant of the group is handed what is for it. One that announces a place in shared memory is attached as
-//! soon as it is discovered. Only then, and as long as that works, the engine sends data there; everything else stays on the network,
-//! and the reason is kept for whoever asks.
+//! Another participant of the group is handed what is for it. To one that announces a place whose path has to be opened, that is
+//! done as soon as it is discovered. Only then, and as long as that works, the engine sends data there; everything else
+//! stays on the network, and the reason is kept for whoever asks.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-use dunlin_core::{GuidPrefix, Locator};
+use dunlin_core::{GuidPrefix, Locator, LocatorKind};
 use dunlin_engine::{Event, Output};
 use dunlin_host::SendMode;
 use dunlin_transport::Transport;
@@ -17,21 +17,21 @@ use crate::group_member::GroupMember;
 use crate::lock::lock;
 use crate::thread_port::ThreadPort;
 
-/// Another participant that has a place in memory.
-struct Path {
+/// The path to another participant, in place of the network.
+struct OtherPath {
     place: Locator,
     /// Why the place is not used, if so.
     refused: Option<String>,
 }
 
-/// The peers of one participant that it shares memory with, or might.
-pub(crate) struct SharedMemoryPeers {
-    paths: Mutex<BTreeMap<GuidPrefix, Path>>,
+/// The peers of one participant that it reaches otherwise than over the network, or might.
+pub(crate) struct OtherPaths {
+    paths: Mutex<BTreeMap<GuidPrefix, OtherPath>>,
     /// Something could not be sent.
     failed: AtomicBool,
 }
 
-impl SharedMemoryPeers {
+impl OtherPaths {
     /// `None` for a transport that opens no paths.
     pub(crate) fn of(transport: &dyn Transport) -> Option<Self> {
         let opens = transport.locators().default_unicast.iter().any(|own| transport.opens(own));
@@ -58,68 +58,67 @@ fn concerns(event: &Event) -> Option<(GuidPrefix, bool)> {
     }
 }
 
+/// What happens where the path to a place cannot be opened.
+fn instead_of(place: &Locator) -> &'static str {
+    match place.kind {
+        LocatorKind::SHARED_MEMORY => "data goes over the network, not through shared memory",
+        _ => "data takes another path",
+    }
+}
+
 impl GroupMember {
-    /// Attaches who has come, and lets go of who is gone. To be called when the output has been sent: who has come waits for
+    /// Opens paths to who has come, and closes those to who is gone. To be called when the output has been sent: who has come waits for
     /// an answer, and files and threads take time.
-    pub(crate) fn follow_memory(self: &Arc<Self>, out: &mut Output, mode: SendMode) {
-        let Some(memory) = &self.memory else { return };
+    pub(crate) fn follow_peers(self: &Arc<Self>, out: &mut Output, mode: SendMode) {
+        let Some(others) = &self.paths else { return };
         if !out.events.iter().any(|event| concerns(event).is_some()) {
             return;
         }
         let changes: Vec<_> = out.events.iter().filter_map(concerns).collect();
         dunlin_host::with_output(&mut ThreadPort, self, |port, more| {
-            self.attach_and_let_go(memory, changes, more);
+            self.open_and_close(others, changes, more);
             dunlin_host::send(port, self, more, mode);
             out.events.append(&mut more.events);
             dunlin_host::conclude(port, self, more);
         });
     }
 
-    fn attach_and_let_go(
-        &self,
-        memory: &SharedMemoryPeers,
-        changes: Vec<(GuidPrefix, bool)>,
-        out: &mut Output,
-    ) {
+    fn open_and_close(&self, others: &OtherPaths, changes: Vec<(GuidPrefix, bool)>, out: &mut Output) {
         for (prefix, present) in changes {
             let found = self.place_of(prefix).filter(|_| present);
-            if lock(&memory.paths).get(&prefix).map(|path| path.place) == found {
+            if lock(&others.paths).get(&prefix).map(|path| path.place) == found {
                 continue;
             }
-            self.let_go(memory, prefix);
+            self.close(others, prefix);
             let Some(place) = found else { continue };
             let beside = place.participant_beside().is_some();
-            let refused = if beside { None } else { self.attach(&place).err() };
+            let refused = if beside { None } else { self.open(&place).err() };
             match &refused {
-                None => self.participant.set_shared_memory(self.platform.now(), prefix, Some(place), out),
+                None => self.participant.choose_path(self.platform.now(), prefix, Some(place), out),
                 Some(reason) => {
-                    self.tell_of_memory(
-                        prefix,
-                        "data goes over the network, not through shared memory",
-                        reason,
-                    );
+                    self.tell_of_path(prefix, instead_of(&place), reason);
                 }
             }
-            lock(&memory.paths).insert(prefix, Path { place, refused });
+            lock(&others.paths).insert(prefix, OtherPath { place, refused });
         }
     }
 
     /// Peers decide how often it happens; of each `explain` tells the reason.
-    fn tell_of_memory(&self, peer: GuidPrefix, what: &'static str, reason: &str) {
+    fn tell_of_path(&self, peer: GuidPrefix, what: &'static str, reason: &str) {
         if let Some(again) = self.log.admit(self.platform.now().mono, what) {
             crate::log!(INFO, "{peer}: {what}: {reason}{again}");
         }
     }
 
-    /// Where another participant is to be found: in this process, or in shared memory that it announced.
+    /// Where another participant is to be found: in this process, or at a place that it announced whose path has to be opened.
     fn place_of(&self, prefix: GuidPrefix) -> Option<Locator> {
         match self.group().and_then(|group| group.beside(prefix)) {
             Some(_) => Some(Locator::beside(prefix)),
-            None => self.participant.shared_memory_of(prefix),
+            None => self.participant.place_to_open(prefix),
         }
     }
 
-    fn attach(&self, place: &Locator) -> Result<(), String> {
+    fn open(&self, place: &Locator) -> Result<(), String> {
         let own = self.transport.locators().default_unicast.into_iter();
         let mut own = own.filter_map(|locator| locator.shared_memory_inbox());
         let here = own.any(|(own, _)| place.shared_memory_inbox().is_some_and(|(place, _)| place == own));
@@ -130,8 +129,8 @@ impl GroupMember {
         self.transport.open_path(place)
     }
 
-    fn let_go(&self, memory: &SharedMemoryPeers, prefix: GuidPrefix) {
-        let path = lock(&memory.paths).remove(&prefix);
+    fn close(&self, others: &OtherPaths, prefix: GuidPrefix) {
+        let path = lock(&others.paths).remove(&prefix);
         if let Some(path) =
             path.filter(|path| path.refused.is_none() && path.place.participant_beside().is_none())
         {
@@ -139,35 +138,36 @@ impl GroupMember {
         }
     }
 
-    /// Goes back to the network with those whose memory cannot be used any more.
-    pub(crate) fn leave_lost_memory(self: &Arc<Self>) {
-        let Some(memory) = &self.memory else { return };
+    /// Goes back to the network with those whose path is lost.
+    pub(crate) fn leave_lost_paths(self: &Arc<Self>) {
+        let Some(others) = &self.paths else { return };
         let mut lost = Vec::new();
-        for (prefix, path) in lock(&memory.paths).iter_mut().filter(|(_, path)| path.refused.is_none()) {
+        for (prefix, path) in lock(&others.paths).iter_mut().filter(|(_, path)| path.refused.is_none()) {
             if let Some(reason) = self.transport.lost(&path.place) {
                 path.refused = Some(reason.clone());
                 lost.push((*prefix, path.place, reason));
             }
         }
         for (prefix, place, reason) in lost {
-            self.tell_of_memory(prefix, "data goes over the network from now on", &reason);
+            self.tell_of_path(prefix, "data goes over the network from now on", &reason);
             self.transport.close_path(&place);
             dunlin_host::call(&mut ThreadPort, self, |out| {
-                self.participant.set_shared_memory(self.platform.now(), prefix, None, out);
+                self.participant.choose_path(self.platform.now(), prefix, None, out);
             });
         }
     }
 
-    /// Lets go of everybody.
-    pub(crate) fn leave_memory(&self) {
-        let Some(memory) = &self.memory else { return };
-        let prefixes: Vec<_> = lock(&memory.paths).keys().copied().collect();
-        prefixes.into_iter().for_each(|prefix| self.let_go(memory, prefix));
+    /// Closes all paths.
+    pub(crate) fn close_paths(&self) {
+        let Some(others) = &self.paths else { return };
+        let prefixes: Vec<_> = lock(&others.paths).keys().copied().collect();
+        prefixes.into_iter().for_each(|prefix| self.close(others, prefix));
     }
 
-    /// Whether data for another participant goes through shared memory, or why not; `None` if there is nothing to say.
+    /// Whether data for another participant takes its own path, through shared memory or another, or why not; `None` if there is
+    /// nothing to say.
     pub(crate) fn shared_memory(&self, prefix: GuidPrefix) -> Option<Result<(), String>> {
-        let paths = lock(&self.memory.as_ref()?.paths);
+        let paths = lock(&self.paths.as_ref()?.paths);
         let path = paths.get(&prefix)?;
         Some(path.refused.clone().map_or(Ok(()), Err))
     }
