@@ -21,6 +21,7 @@ use crate::{
     ignored::Ignored,
     lost::Lost,
     participant::{Account, RemoteParticipant},
+    table::{self, BuiltinTopic, Handler, TOPICS},
     types::Service,
     unverified_participants::UnverifiedParticipants,
     wlp::Asserter,
@@ -48,12 +49,7 @@ pub struct Discovery {
     pub(crate) ignored: Ignored,
     /// No lease of a participant ends before this.
     pub(crate) lease_wakeup: Option<MonoTime>,
-    pub(crate) publications: BuiltinWriter,
-    pub(crate) subscriptions: BuiltinWriter,
-    pub(crate) messages: BuiltinWriter,
-    pub(crate) publications_reader: Reader,
-    pub(crate) subscriptions_reader: Reader,
-    pub(crate) messages_reader: Reader,
+    pub(crate) topics: BuiltinTopics,
     pub(crate) service: Service,
     pub(crate) asserter: Asserter,
     pub(crate) collected: Collector,
@@ -61,39 +57,44 @@ pub struct Discovery {
     pub(crate) rng: Rng,
 }
 
-/// The built-in writers, by the data they carry.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum BuiltinTopic {
-    Publications,
-    Subscriptions,
-    Messages,
+/// The writers and readers of the [reliable topics](BuiltinTopic).
+#[derive(Debug)]
+pub(crate) struct BuiltinTopics([BuiltinEndpoints; TOPICS]);
+
+#[derive(Debug)]
+struct BuiltinEndpoints {
+    writer: BuiltinWriter,
+    reader: Reader,
 }
 
-impl BuiltinTopic {
-    pub(crate) const ALL: [Self; 3] = [Self::Publications, Self::Subscriptions, Self::Messages];
+impl BuiltinTopics {
+    fn new(config: &DiscoveryConfig, rng: &mut Rng) -> Self {
+        let guid = |entity| Guid::new(config.guid_prefix, entity);
+        Self(BuiltinTopic::ALL.map(|topic| {
+            let (size, lease) = (config.max_message_size, config.lease_duration);
+            let writer = BuiltinWriter::new(guid(topic.writer_id()), size, lease, first_number(rng));
+            BuiltinEndpoints { writer, reader: builtin_reader(guid(topic.reader_id()), &config.quotas) }
+        }))
+    }
 
-    pub(crate) const fn writer_id(self) -> EntityId {
-        match self {
-            Self::Publications => EntityId::SEDP_PUBLICATIONS_WRITER,
-            Self::Subscriptions => EntityId::SEDP_SUBSCRIPTIONS_WRITER,
-            Self::Messages => EntityId::PARTICIPANT_MESSAGE_WRITER,
+    fn of(&mut self, topic: BuiltinTopic) -> &mut BuiltinEndpoints {
+        let [publications, subscriptions, messages] = &mut self.0;
+        match topic {
+            BuiltinTopic::Publications => publications,
+            BuiltinTopic::Subscriptions => subscriptions,
+            BuiltinTopic::Messages => messages,
         }
     }
 
-    pub(crate) const fn index(self) -> usize {
-        match self {
-            Self::Publications => 0,
-            Self::Subscriptions => 1,
-            Self::Messages => 2,
-        }
+    pub(crate) fn readers(&self) -> impl Iterator<Item = &Reader> {
+        self.0.iter().map(|endpoints| &endpoints.reader)
     }
 
-    pub(crate) const fn reader_id(self) -> EntityId {
-        match self {
-            Self::Publications => EntityId::SEDP_PUBLICATIONS_READER,
-            Self::Subscriptions => EntityId::SEDP_SUBSCRIPTIONS_READER,
-            Self::Messages => EntityId::PARTICIPANT_MESSAGE_READER,
-        }
+    fn next_deadline(&self) -> Option<MonoTime> {
+        let of_both = |endpoints: &BuiltinEndpoints| {
+            [endpoints.writer.next_deadline(), endpoints.reader.next_deadline()]
+        };
+        self.0.iter().flat_map(of_both).flatten().min()
     }
 }
 
@@ -101,19 +102,9 @@ impl Discovery {
     /// The discovery of a participant that does nothing before [`Self::start`]. `seed` varies the periods.
     #[must_use]
     pub fn new(config: DiscoveryConfig, seed: u64) -> Self {
-        let guid = |entity| Guid::new(config.guid_prefix, entity);
         // Another stream than the one that varies the periods, which anybody can observe.
         let mut rng = Rng::new(!seed);
-        let mut writer = |topic: BuiltinTopic| {
-            let first = first_number(&mut rng);
-            BuiltinWriter::new(guid(topic.writer_id()), config.max_message_size, config.lease_duration, first)
-        };
-        let (publications, subscriptions, messages) = (
-            writer(BuiltinTopic::Publications),
-            writer(BuiltinTopic::Subscriptions),
-            writer(BuiltinTopic::Messages),
-        );
-        let reader = |topic: BuiltinTopic| builtin_reader(guid(topic.reader_id()), &config.quotas);
+        let topics = BuiltinTopics::new(&config, &mut rng);
         Self {
             announcer: Announcer::new(&config, seed),
             endpoints: Endpoints::new(config.guid_prefix, &config.quotas),
@@ -126,12 +117,7 @@ impl Discovery {
             lost: Lost::default(),
             ignored: Ignored::default(),
             lease_wakeup: None,
-            publications,
-            subscriptions,
-            messages,
-            publications_reader: reader(BuiltinTopic::Publications),
-            subscriptions_reader: reader(BuiltinTopic::Subscriptions),
-            messages_reader: reader(BuiltinTopic::Messages),
+            topics,
             service: Service::new(&config),
             asserter: Asserter::default(),
             collected: Collector::default(),
@@ -144,11 +130,7 @@ impl Discovery {
     /// Whether submessages from or to this entity belong here: pass those whose writer or reader it is.
     #[must_use]
     pub fn handles(entity: EntityId) -> bool {
-        matches!(entity, EntityId::SPDP_WRITER | EntityId::SPDP_READER)
-            || Service::has(entity)
-            || BuiltinTopic::ALL
-                .iter()
-                .any(|topic| entity == topic.writer_id() || entity == topic.reader_id())
+        table::has(entity)
     }
 
     /// Begins to announce the participant.
@@ -232,11 +214,6 @@ impl Discovery {
             return;
         }
         let writer_id = match submessage {
-            Submessage::Data(data) if data.writer_id == EntityId::SPDP_WRITER => {
-                self.on_announcement(now, from, state, data, out, fx);
-                self.settle_types(now, out, fx);
-                return;
-            }
             Submessage::Data(data) => data.writer_id,
             Submessage::DataFrag(data) => data.writer_id,
             Submessage::Heartbeat(heartbeat) => heartbeat.writer_id,
@@ -246,11 +223,29 @@ impl Discovery {
             Submessage::NackFrag(nack) => nack.writer_id,
             _ => return,
         };
-        let Some(topic) = BuiltinTopic::ALL.into_iter().find(|topic| topic.writer_id() == writer_id) else {
-            self.on_type_lookup(now, writer_id, (state, submessage, packet), out);
-            self.settle_types(now, out, fx);
-            return;
-        };
+        let Some(row) = table::of_writer(writer_id) else { return };
+        match (row.handler, submessage) {
+            (Handler::Participants, Submessage::Data(data)) => {
+                self.on_announcement(now, from, state, data, out, fx);
+            }
+            (Handler::Participants, _) => {}
+            (Handler::Types, _) => self.on_type_lookup(now, writer_id, (state, submessage, packet), out),
+            (Handler::Topic(topic), _) => {
+                return self.on_topic(now, topic, (state, submessage, packet), out, fx);
+            }
+        }
+        self.settle_types(now, out, fx);
+    }
+
+    /// Takes a submessage of a reliable topic.
+    fn on_topic(
+        &mut self,
+        now: Now,
+        topic: BuiltinTopic,
+        (state, submessage, packet): (&ReceiverState, &Submessage<'_>, &SharedBytes),
+        out: &mut Outbox,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
         let source = state.source_prefix;
         if self.unverified_mut(source).is_some() {
             self.meet(now, topic, source, submessage, out, fx);
@@ -278,19 +273,11 @@ impl Discovery {
     }
 
     pub(crate) fn writer_mut(&mut self, topic: BuiltinTopic) -> &mut BuiltinWriter {
-        match topic {
-            BuiltinTopic::Publications => &mut self.publications,
-            BuiltinTopic::Subscriptions => &mut self.subscriptions,
-            BuiltinTopic::Messages => &mut self.messages,
-        }
+        &mut self.topics.of(topic).writer
     }
 
     pub(crate) fn reader_mut(&mut self, topic: BuiltinTopic) -> &mut Reader {
-        match topic {
-            BuiltinTopic::Publications => &mut self.publications_reader,
-            BuiltinTopic::Subscriptions => &mut self.subscriptions_reader,
-            BuiltinTopic::Messages => &mut self.messages_reader,
-        }
+        &mut self.topics.of(topic).reader
     }
 
     /// Does what is due.
@@ -317,16 +304,11 @@ impl Discovery {
     /// When [`Self::on_timer`] has something to do at the earliest.
     #[must_use]
     pub fn next_deadline(&self) -> Option<MonoTime> {
-        let writers =
-            [&self.publications, &self.subscriptions, &self.messages].map(BuiltinWriter::next_deadline);
-        let readers = [&self.publications_reader, &self.subscriptions_reader, &self.messages_reader];
         let answer = self.answers.first().map(|(due, _)| *due);
         let types = self.service.next_deadline();
         let lookups = self.endpoints.types.lookups.next_deadline();
         let own = [self.announcer.next_deadline(), self.lease_wakeup, self.asserter.next_deadline(), answer];
-        let own = own.into_iter().chain([types, lookups]);
-        let readers = readers.map(|reader| reader.next_deadline());
-        writers.into_iter().chain(readers).chain(own).flatten().min()
+        own.into_iter().chain([types, lookups, self.topics.next_deadline()]).flatten().min()
     }
 
     /// Any datagram of a participant is a sign of life.

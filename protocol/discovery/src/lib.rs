@@ -40,6 +40,7 @@ mod reach;
 mod sedp;
 mod spdp;
 mod standing;
+mod table;
 mod type_lookup;
 mod types;
 mod unverified;

@@ -14,6 +14,7 @@ use crate::{
     effect::DiscoveryEffect,
     endpoints::LocalTopic,
     local_type::LocalType,
+    table::BuiltinTopic,
 };
 
 /// A topic or type name is empty or has more than 256 octets, or a zero octet among them (RTPS 2.5 §9.6.3.2).
@@ -55,7 +56,13 @@ impl Discovery {
         let writer = writer.describe(self.config.guid_prefix, VendorId::DUNLIN);
         let (guid, payload) = (writer.guid, encode_writer(&writer));
         if self.endpoints.put_writer(writer, fx) {
-            self.publications.write(now, ChangeKind::Alive, guid.into(), payload.into(), out);
+            self.writer_mut(BuiltinTopic::Publications).write(
+                now,
+                ChangeKind::Alive,
+                guid.into(),
+                payload.into(),
+                out,
+            );
         }
         self.settle_types(now, out, fx);
         Ok(())
@@ -78,7 +85,13 @@ impl Discovery {
         let reader = reader.describe(self.config.guid_prefix, VendorId::DUNLIN);
         let (guid, payload) = (reader.guid, encode_reader(&reader));
         if self.endpoints.put_reader(reader, fx) {
-            self.subscriptions.write(now, ChangeKind::Alive, guid.into(), payload.into(), out);
+            self.writer_mut(BuiltinTopic::Subscriptions).write(
+                now,
+                ChangeKind::Alive,
+                guid.into(),
+                payload.into(),
+                out,
+            );
         }
         self.settle_types(now, out, fx);
         Ok(())
@@ -117,7 +130,13 @@ impl Discovery {
         self.asserter.remove(entity);
         if self.endpoints.remove_writer(guid, fx) {
             let key = encode_endpoint_key(guid).into();
-            self.publications.write(now, ChangeKind::DisposedUnregistered, guid.into(), key, out);
+            self.writer_mut(BuiltinTopic::Publications).write(
+                now,
+                ChangeKind::DisposedUnregistered,
+                guid.into(),
+                key,
+                out,
+            );
         }
     }
 
@@ -132,7 +151,13 @@ impl Discovery {
         let guid = Guid::new(self.config.guid_prefix, entity);
         if self.endpoints.remove_reader(guid, fx) {
             let key = encode_endpoint_key(guid).into();
-            self.subscriptions.write(now, ChangeKind::DisposedUnregistered, guid.into(), key, out);
+            self.writer_mut(BuiltinTopic::Subscriptions).write(
+                now,
+                ChangeKind::DisposedUnregistered,
+                guid.into(),
+                key,
+                out,
+            );
         }
     }
 
@@ -148,6 +173,6 @@ impl Discovery {
         let prefix = self.config.guid_prefix;
         let instance = InstanceHandle(LivelinessMessage::key(prefix, kind));
         let payload = LivelinessMessage::encode(prefix, kind).into();
-        self.messages.write(now, ChangeKind::Alive, instance, payload, out);
+        self.writer_mut(BuiltinTopic::Messages).write(now, ChangeKind::Alive, instance, payload, out);
     }
 }

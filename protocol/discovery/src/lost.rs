@@ -5,11 +5,13 @@ use alloc::collections::BTreeMap;
 
 use dunlin_core::{GuidPrefix, MonoTime, SequenceNumber};
 
+use crate::table::TOPICS;
+
 /// Most that are remembered.
 pub(crate) const MAX_LOST: usize = 1024;
 
 /// What a participant had acknowledged of each of our reliable built-in writers.
-pub(crate) type Acknowledged = [Option<SequenceNumber>; 3];
+pub(crate) type Acknowledged = [Option<SequenceNumber>; TOPICS];
 
 /// What participants had acknowledged when their lease ended.
 #[derive(Debug, Default)]

@@ -22,9 +22,8 @@ impl Discovery {
     #[must_use]
     pub fn stats(&self) -> DiscoveryStats {
         let number = |count| u64::try_from(count).unwrap_or(u64::MAX);
-        let readers = [&self.publications_reader, &self.subscriptions_reader, &self.messages_reader];
         let readers: Vec<ReaderStats> =
-            readers.into_iter().chain(self.service.readers()).map(Reader::stats).collect();
+            self.topics.readers().chain(self.service.readers()).map(Reader::stats).collect();
         let lookups = &self.endpoints.types.lookups;
         let sum = |of: fn(&ReaderStats) -> u64| readers.iter().map(of).fold(0, u64::saturating_add);
         DiscoveryStats {

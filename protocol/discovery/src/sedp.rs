@@ -14,9 +14,10 @@ use crate::{
         decode_writer,
     },
     data::{DiscoveredReader, DiscoveredWriter, EndpointLocators, ParticipantData},
-    discovery::{BuiltinTopic, Discovery},
+    discovery::Discovery,
     effect::DiscoveryEffect,
     reach::{kinds, retain_addresses, retain_kinds},
+    table::BuiltinTopic,
 };
 
 impl Discovery {

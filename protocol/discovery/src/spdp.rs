@@ -13,11 +13,12 @@ use crate::{
     codec::{DecodeError, decode_participant, decode_participant_key},
     config::{DiscoveryConfig, Locators},
     data::{ParticipantData, builtin},
-    discovery::{BuiltinTopic, Discovery},
+    discovery::Discovery,
     effect::{DiscoveryEffect, LostReason, Trouble},
     goodbye::Latest,
     participant::RemoteParticipant,
     reach::{Reach, usable},
+    table::BuiltinTopic,
 };
 
 /// A domain of so many participants is large: answers are spread, and the announcements at start are cut short.
@@ -33,17 +34,6 @@ const STOOD_STILL: Duration = Duration::from_secs(1);
 fn tell_now_and_then(count: u64, trouble: Trouble, fx: &mut Vec<DiscoveryEffect>) {
     if count.is_power_of_two() {
         fx.push(DiscoveryEffect::Trouble(trouble));
-    }
-}
-
-impl BuiltinTopic {
-    /// The bits that announce the topic's writer and reader.
-    const fn bits(self) -> (u32, u32) {
-        match self {
-            Self::Publications => (builtin::PUBLICATIONS_ANNOUNCER, builtin::PUBLICATIONS_DETECTOR),
-            Self::Subscriptions => (builtin::SUBSCRIPTIONS_ANNOUNCER, builtin::SUBSCRIPTIONS_DETECTOR),
-            Self::Messages => (builtin::PARTICIPANT_MESSAGE_WRITER, builtin::PARTICIPANT_MESSAGE_READER),
-        }
     }
 }
 
@@ -383,11 +373,11 @@ impl Discovery {
         }
         let peer = Peer { prefix: data.guid_prefix, vendor: data.vendor, locators: &data.locators };
         for topic in BuiltinTopic::ALL {
-            let (writer_bit, reader_bit) = topic.bits();
-            if data.builtin_endpoints & writer_bit != 0 {
+            let row = topic.row();
+            if data.builtin_endpoints & row.writer_bit != 0 {
                 match_writer(self.reader_mut(topic), now, &peer, topic.writer_id(), out);
             }
-            if data.builtin_endpoints & reader_bit != 0 {
+            if data.builtin_endpoints & row.reader_bit != 0 {
                 let best_effort = builtin::BEST_EFFORT_PARTICIPANT_MESSAGE_READER;
                 let reliable =
                     !matches!(topic, BuiltinTopic::Messages) || data.builtin_endpoint_qos & best_effort == 0;

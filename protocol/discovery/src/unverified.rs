@@ -4,6 +4,8 @@
 use dunlin_core::MonoTime;
 use dunlin_wire::{AckNack, Heartbeat, Submessage, size};
 
+use crate::table::TOPICS;
+
 /// An unverified participant is sent at most so many times the octets that came in its name.
 const MOST_PER_OCTET: usize = 3;
 /// Octets of an ACKNACK without bitmap.
@@ -25,9 +27,9 @@ pub(crate) struct Unverified {
     /// When its announcement is to be answered.
     pub(crate) answer_due: Option<MonoTime>,
     /// The last HEARTBEAT of each of its built-in writers: what there will be to ask for.
-    pub(crate) heartbeats: [Option<Heartbeat>; 3],
+    pub(crate) heartbeats: [Option<Heartbeat>; TOPICS],
     /// The last ACKNACK for each of our built-in writers, if it fits what that has.
-    pub(crate) proofs: [Option<AckNack>; 3],
+    pub(crate) proofs: [Option<AckNack>; TOPICS],
 }
 
 impl Unverified {

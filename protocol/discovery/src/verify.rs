@@ -14,9 +14,10 @@ use dunlin_wire::{AckNack, Heartbeat, MessageBuilder, Submessage, join_directed,
 use crate::{
     builtin::feed_heartbeat,
     data::ParticipantData,
-    discovery::{BuiltinTopic, Discovery},
+    discovery::Discovery,
     effect::DiscoveryEffect,
     spdp::LARGE_DOMAIN,
+    table::BuiltinTopic,
     unverified::{ACKNACK_EMPTY, Unverified, least_octets},
 };
 

@@ -16,7 +16,8 @@ use super::{
 use crate::{
     builtin::{Collector, Peer, builtin_reader, feed, match_writer},
     config::DiscoveryConfig,
-    data::{ParticipantData, builtin},
+    data::ParticipantData,
+    table::{Row, TYPE_ANSWERS, TYPE_QUESTIONS},
 };
 
 /// Questions or answers.
@@ -29,26 +30,24 @@ pub(crate) enum Way {
 impl Way {
     pub(crate) const BOTH: [Self; 2] = [Self::Questions, Self::Answers];
 
-    pub(crate) const fn writer(self) -> EntityId {
+    const fn row(self) -> &'static Row {
         match self {
-            Self::Questions => EntityId::TYPE_LOOKUP_REQUEST_WRITER,
-            Self::Answers => EntityId::TYPE_LOOKUP_REPLY_WRITER,
+            Self::Questions => &TYPE_QUESTIONS,
+            Self::Answers => &TYPE_ANSWERS,
         }
     }
 
+    pub(crate) const fn writer(self) -> EntityId {
+        self.row().writer
+    }
+
     pub(crate) const fn reader(self) -> EntityId {
-        match self {
-            Self::Questions => EntityId::TYPE_LOOKUP_REQUEST_READER,
-            Self::Answers => EntityId::TYPE_LOOKUP_REPLY_READER,
-        }
+        self.row().reader
     }
 
     /// The bits that announce the writer and the reader.
     pub(crate) const fn bits(self) -> (u32, u32) {
-        match self {
-            Self::Questions => (builtin::TYPE_LOOKUP_REQUEST_WRITER, builtin::TYPE_LOOKUP_REQUEST_READER),
-            Self::Answers => (builtin::TYPE_LOOKUP_REPLY_WRITER, builtin::TYPE_LOOKUP_REPLY_READER),
-        }
+        (self.row().writer_bit, self.row().reader_bit)
     }
 }
 
@@ -98,11 +97,6 @@ impl Service {
             answered: 0,
             withheld: 0,
         }
-    }
-
-    /// Whether this is one of the four endpoints.
-    pub(crate) fn has(entity: EntityId) -> bool {
-        Way::BOTH.iter().any(|way| entity == way.writer() || entity == way.reader())
     }
 
     fn past_mut(&mut self, way: Way) -> &mut Past {

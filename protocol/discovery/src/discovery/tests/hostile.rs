@@ -14,6 +14,7 @@ use dunlin_xtypes::lookup::{
 use proptest::prelude::*;
 
 use super::net::*;
+use crate::table::BuiltinTopic;
 
 /// Hands a message to a node as if it came from the address of the first one.
 pub(super) fn inject(net: &mut Net, to: usize, build: impl FnOnce(&mut Outbox)) {
@@ -95,11 +96,17 @@ fn acknowledge(
 }
 
 /// What somebody acknowledges who has got everything from a node.
-fn expected(net: &Net, node: usize) -> [(EntityId, SequenceNumber); 2] {
-    let discovery = &net.nodes[node].discovery;
+fn expected(net: &mut Net, node: usize) -> [(EntityId, SequenceNumber); 2] {
+    let discovery = &mut net.nodes[node].discovery;
     [
-        (EntityId::SEDP_PUBLICATIONS_WRITER, discovery.publications.last_sn().next()),
-        (EntityId::SEDP_SUBSCRIPTIONS_WRITER, discovery.subscriptions.last_sn().next()),
+        (
+            EntityId::SEDP_PUBLICATIONS_WRITER,
+            discovery.writer_mut(BuiltinTopic::Publications).last_sn().next(),
+        ),
+        (
+            EntityId::SEDP_SUBSCRIPTIONS_WRITER,
+            discovery.writer_mut(BuiltinTopic::Subscriptions).last_sn().next(),
+        ),
     ]
 }
 
@@ -128,7 +135,7 @@ fn removals_may_carry_only_a_key_hash() {
     let mut net = matched();
     let hash = guid(0, WRITER).to_bytes();
     // The second change of the publications writer, without payload, as Fast DDS sends it.
-    let next = net.nodes[0].discovery.publications.last_sn().next();
+    let next = net.nodes[0].discovery.writer_mut(BuiltinTopic::Publications).last_sn().next();
     inject(&mut net, 1, |out| {
         let inline = inline_qos_for_status(REMOVED, Some(&hash));
         data(prefix(0), EntityId::SEDP_PUBLICATIONS_WRITER, next.0, &inline, PayloadSpec::None, out);
@@ -329,7 +336,7 @@ fn the_endpoints_of_a_stranger_are_not_taken_up_until_it_is_verified() {
     };
     writer(&mut net);
     // Numbers that are easy to guess do not help.
-    let [publications, subscriptions] = expected(&net, 1);
+    let [publications, subscriptions] = expected(&mut net, 1);
     for guess in [0, 1, 2, i64::MAX] {
         for (writer, _) in [publications, subscriptions] {
             acknowledge(&mut net, 1, stranger, writer, SequenceNumber(guess));
