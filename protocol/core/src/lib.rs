@@ -16,6 +16,7 @@
 
 extern crate alloc;
 
+pub mod defaults;
 mod domain;
 mod entity_id;
 mod guid;
@@ -29,6 +30,7 @@ mod rng;
 mod sequence;
 mod set;
 mod time;
+mod vendor;
 
 pub use domain::{DomainId, PortParameters, domain_ports};
 pub use entity_id::{EntityId, EntityKind};
@@ -43,3 +45,4 @@ pub use rng::Rng;
 pub use sequence::SequenceNumber;
 pub use set::{FragmentNumberSet, MAX_SET_BITS, SequenceNumberSet};
 pub use time::{Duration, MonoTime, Now, RtpsTime, WallTime};
+pub use vendor::{Behaviour, VENDORS, VendorRow};

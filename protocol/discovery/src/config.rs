@@ -2,7 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 
-use dunlin_core::{DomainId, Duration, GuidPrefix, Locator, LocatorKind};
+use dunlin_core::{DomainId, Duration, GuidPrefix, Locator, LocatorKind, defaults};
 use dunlin_qos::{Property, UserData};
 
 /// Where a participant receives, in the four lists of RTPS 2.5 §8.5.3.2.
@@ -157,8 +157,8 @@ impl DiscoveryConfig {
             guid_prefix,
             domain_id,
             domain_tag: String::new(),
-            lease_duration: Duration::from_secs(10),
-            announcement_period: Duration::from_secs(3),
+            lease_duration: defaults::LEASE_DURATION,
+            announcement_period: defaults::ANNOUNCEMENT_PERIOD,
             initial_announcements: 5,
             initial_announcement_period: Duration::from_millis(100),
             locators: Locators::default(),
@@ -169,7 +169,7 @@ impl DiscoveryConfig {
             user_data: UserData::default(),
             property: Property::default(),
             quotas: Quotas::default(),
-            max_message_size: 1472,
+            max_message_size: defaults::MAX_MESSAGE_SIZE,
         }
     }
 }

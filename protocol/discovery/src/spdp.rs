@@ -4,7 +4,7 @@ use alloc::{boxed::Box, collections::BTreeSet, sync::Arc, vec::Vec};
 use core::{cell::Cell, mem::replace};
 
 use dunlin_buf::Outbox;
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, VendorId};
+use dunlin_core::{Behaviour, Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
 use dunlin_rtps::ChangeKind;
 use dunlin_wire::{Data, Payload, ReceiverState, key_hash, size, status_info};
 
@@ -512,7 +512,7 @@ fn note_arrival(
         participant.directed_until = Some(now.plus(config.lease_duration));
     }
     // Others direct what they send to a group to one reader, or what they send to one peer to none.
-    let shows = participant.unverified.is_none() && participant.data.vendor == VendorId::DUNLIN;
+    let shows = participant.unverified.is_none() && participant.data.vendor.does(Behaviour::SpeaksDunlin);
     let lease = participant.data.lease_duration;
     let silent = participant.directed_until.is_some()
         && participant.heard_by_multicast.is_none_or(|at| now > at.plus(lease));

@@ -3,7 +3,7 @@
 
 use alloc::sync::Arc;
 
-use dunlin_core::{EntityKind, MonoTime, VendorId};
+use dunlin_core::{Behaviour, EntityKind, MonoTime, VendorId};
 use dunlin_qos::partitions_match;
 
 use crate::{
@@ -54,9 +54,6 @@ pub(crate) enum TypeStanding {
     Unsettled(LookupKey),
 }
 
-/// Vendors that match by name even where both sides announce type information.
-const NEED_EQUAL_NAMES: [VendorId; 1] = [VendorId::FAST_DDS];
-
 /// Judges types as DDS-XTypes 1.3 §7.6.3.7 says: by assignability if both are known, or else by name, unless the reader
 /// insists on more.
 pub(crate) fn type_standing(
@@ -71,8 +68,9 @@ pub(crate) fn type_standing(
     }
     let same_name = writer.type_name == reader.type_name;
     let by_name = if same_name { TypeStanding::Fits } else { TypeStanding::OtherName };
+    let by_names = |vendor: &VendorId| vendor.does(Behaviour::NeedsEqualTypeNames);
     match types.fit(writer, reader, ask) {
-        Fit::Fits if NEED_EQUAL_NAMES.iter().any(|it| [writer.vendor, reader.vendor].contains(it)) => by_name,
+        Fit::Fits if [writer.vendor, reader.vendor].iter().any(by_names) => by_name,
         Fit::Fits => TypeStanding::Fits,
         Fit::Differs(reasons) => TypeStanding::Differs(reasons),
         Fit::Unknown(why) if reader.qos.type_consistency.force_type_validation => {

@@ -293,7 +293,7 @@ mod model {
         Common {
             prefix: GuidPrefix::UNKNOWN,
             tuning: Tuning::default(),
-            max_message_size: 1472,
+            max_message_size: dunlin_core::defaults::MAX_MESSAGE_SIZE,
             paths: None,
             receive_room: ReceiveRoom::default(),
             participant_timer: timers.register(TimerOwner::Participant),

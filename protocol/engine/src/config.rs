@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use dunlin_cdr::{TypeDescription, TypeSupport};
-use dunlin_core::{DomainId, Duration, GuidPrefix, Locator, LocatorKind, Paths};
+use dunlin_core::{DomainId, Duration, GuidPrefix, Locator, LocatorKind, Paths, defaults};
 use dunlin_discovery::{EndpointLocators, LocalType, Locators, Quotas};
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, QosError, SubscriberQos, TopicData,
@@ -64,9 +64,9 @@ impl ParticipantConfig {
             initial_peers: Vec::new(),
             spdp_destinations: Vec::new(),
             qos: DomainParticipantQos::default(),
-            lease_duration: Duration::from_secs(10),
-            announcement_period: Duration::from_secs(3),
-            max_message_size: 1472,
+            lease_duration: defaults::LEASE_DURATION,
+            announcement_period: defaults::ANNOUNCEMENT_PERIOD,
+            max_message_size: defaults::MAX_MESSAGE_SIZE,
             paths: None,
             receive_room: ReceiveRoom::default(),
             tuning: Tuning::default(),

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{Place, Presentation as Waiting, Release, Room, Source, Stream, Unit};
-use dunlin_core::{Duration, EntityId, Guid, Now, SequenceNumber, VendorId, WallTime};
+use dunlin_core::{Behaviour, Duration, EntityId, Guid, Now, SequenceNumber, VendorId, WallTime};
 use dunlin_qos::{Presentation, PresentationAccessScope};
 use dunlin_sync::RankedMutex;
 use dunlin_wire::{GroupDigest, GroupDigests, HeartbeatGroup, pid};
@@ -360,7 +360,7 @@ impl SubscriberGroup {
     }
 
     pub(crate) fn matched(&self, stream: Stream, reliable: bool, durable: bool, vendor: VendorId) {
-        let understood = vendor == VendorId::DUNLIN;
+        let understood = vendor.does(Behaviour::SpeaksDunlin);
         self.state.lock().waiting.matched(stream, reliable, durable, understood);
     }
 

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{EntityId, Guid, Locator, Now, VendorId};
+use dunlin_core::{Behaviour, EntityId, Guid, Locator, Now};
 use dunlin_wire::{Message, ReceiverState, Submessage, Submessages, join_directed};
 
 use crate::output::Output;
@@ -87,7 +87,7 @@ impl Participant {
     ) {
         let Some(Parties { reader, writer, from_writer }) = parties(submessage) else { return };
         let own_kind = matches!(submessage, Submessage::EchoRequest(_) | Submessage::Echo(_));
-        if own_kind && delivery.state.source_vendor != VendorId::DUNLIN {
+        if own_kind && !delivery.state.source_vendor.does(Behaviour::SpeaksDunlin) {
             // Something else to its sender.
             return;
         }

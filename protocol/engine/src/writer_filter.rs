@@ -11,7 +11,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use dunlin_cdr::{DecodeOptions, TypeDescription};
-use dunlin_core::{Duration, GuidPrefix, VendorId};
+use dunlin_core::{Behaviour, Duration, GuidPrefix};
 use dunlin_discovery::{ContentFilterProperty, DiscoveredReader};
 use dunlin_filter::{Filter, Verdict};
 use dunlin_qos::{DestinationOrderKind, HistoryKind, LivelinessKind, OwnershipKind, ReliabilityKind};
@@ -109,7 +109,7 @@ impl WriterFilters {
         self.separates
             && !self.alive_by_writing
             && remote.qos.time_based_filter.minimum_separation > Duration::ZERO
-            && remote.vendor == VendorId::DUNLIN
+            && remote.vendor.does(Behaviour::SpeaksDunlin)
             && !sees_what_is_filtered(remote)
             // What is kept back could be displaced by a sample that the reader's filter by content rejects.
             && !(self.displaces && remote.content_filter.is_some())
@@ -128,7 +128,7 @@ impl WriterFilters {
     /// The filter to use for a reader; `None` if it gets everything.
     pub(crate) fn find(&mut self, remote: &DiscoveredReader) -> Option<Arc<dyn ReaderFilter>> {
         let Known { filter, told } = self.known_filter(remote)?;
-        if remote.vendor == VendorId::DUNLIN { Some(filter) } else { Some(told) }
+        if remote.vendor.does(Behaviour::SpeaksDunlin) { Some(filter) } else { Some(told) }
     }
 
     /// Steps that evaluations have taken.
@@ -205,7 +205,7 @@ impl SampleFilter {
     /// it for lost.
     fn is_for(&self, remote: &DiscoveredReader) -> bool {
         let reliable = remote.qos.reliability.kind == ReliabilityKind::Reliable;
-        remote.vendor == VendorId::DUNLIN || (reliable && self.filter.is_beyond_doubt())
+        remote.vendor.does(Behaviour::SpeaksDunlin) || (reliable && self.filter.is_beyond_doubt())
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration as StdDuration;
 
-use dunlin_core::{DomainId, Duration, Locator, PortParameters};
+use dunlin_core::{DomainId, Duration, Locator, PortParameters, defaults};
 use dunlin_engine::{Quotas, Tuning};
 use dunlin_qos::DomainParticipantQos;
 use dunlin_shm::ShmConfig;
@@ -77,8 +77,8 @@ impl Default for DriverConfig {
             domain_tag: String::new(),
             initial_peers: Vec::new(),
             qos: DomainParticipantQos::default(),
-            lease_duration: Duration::from_secs(10),
-            announcement_period: Duration::from_secs(3),
+            lease_duration: defaults::LEASE_DURATION,
+            announcement_period: defaults::ANNOUNCEMENT_PERIOD,
             max_message_size: None,
             tuning: Tuning::default(),
             quotas: Quotas::default(),

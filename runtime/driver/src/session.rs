@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{GuidPrefix, Locator, LocatorKind, Now, Path, Paths, SequenceNumber};
+use dunlin_core::{GuidPrefix, Locator, LocatorKind, Now, Path, Paths, SequenceNumber, defaults};
 use dunlin_engine::{Output, Participant, ParticipantConfig, SetEnd, WriteError, WriteRequest, WriterSlot};
 use dunlin_transport::{Lender, Transport, TransportStats};
 
@@ -13,9 +13,6 @@ use crate::group_member::{EventSink, GroupMember};
 use crate::machine::{self, CannotWait, Machine};
 use crate::receive_group::{self, ReceiveGroup};
 use crate::thread_port::ThreadPort;
-
-/// Largest datagram unless the user says otherwise: an Ethernet frame without fragmentation by IP.
-const DEFAULT_MESSAGE_SIZE: usize = 1472;
 
 /// A participant on the network, from [`Session::join`] to [`Session::leave`] or drop. The sockets close when the
 /// last session that uses them is dropped.
@@ -292,7 +289,7 @@ fn make_member(
 ) -> Result<Arc<GroupMember>, JoinError> {
     let transport = &group.transport;
     let (guid_prefix, seed) = group.platform.identity()?;
-    let automatic = || DEFAULT_MESSAGE_SIZE.min(transport.max_message_size());
+    let automatic = || defaults::MAX_MESSAGE_SIZE.min(transport.max_message_size());
     let participant = ParticipantConfig {
         guid_prefix,
         domain_id: config.udp.domain,

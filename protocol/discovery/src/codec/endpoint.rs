@@ -2,7 +2,7 @@
 
 use alloc::{string::String, sync::Arc};
 
-use dunlin_core::{EntityId, Guid, VendorId};
+use dunlin_core::{Behaviour, EntityId, Guid, VendorId};
 use dunlin_qos::{
     DataReaderQos, DataRepresentation, DataWriterQos, PublisherQos, SubscriberQos, TopicData,
     TypeConsistencyEnforcement,
@@ -135,12 +135,9 @@ pub(crate) fn decode_reader(
     })
 }
 
-/// Vendors whose readers leave out TYPE_CONSISTENCY_ENFORCEMENT where it has the default of the API.
-const LEAVE_OUT_DEFAULT_TYPE_CONSISTENCY: [VendorId; 2] = [VendorId::CYCLONE_DDS, VendorId::FAST_DDS];
-
 /// What a remote reader has whose announcement is silent: the defaults of the standard, not those of our own API.
 fn announced_reader_defaults(vendor: VendorId) -> DataReaderQos {
-    let type_consistency = if LEAVE_OUT_DEFAULT_TYPE_CONSISTENCY.contains(&vendor) {
+    let type_consistency = if vendor.does(Behaviour::LeavesOutDefaultTypeConsistency) {
         TypeConsistencyEnforcement::default()
     } else {
         TypeConsistencyEnforcement::DISALLOW

@@ -3,7 +3,7 @@
 use alloc::{string::String, vec::Vec};
 use core::cell::Cell;
 
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, ProtocolVersion, VendorId};
+use dunlin_core::{Behaviour, Duration, EntityId, Guid, GuidPrefix, Locator, ProtocolVersion, VendorId};
 use dunlin_qos::{Property, UserData};
 use dunlin_wire::{Endianness, ParameterList, ParameterListBuilder, pid};
 
@@ -48,7 +48,7 @@ pub(crate) fn decode_participant(
     data.durations_in_nanoseconds = qos_durations_in_nanoseconds(&list, data.vendor);
     // The lease is not inside QoS, so the sender's habit there does not apply to it.
     let lease_in_nanoseconds =
-        data.vendor == VendorId::OPENDDS && data.protocol_version < VERSION_WITH_FRACTIONS;
+        data.vendor.does_in(data.protocol_version, Behaviour::WritesNanosecondsInLease);
     let rules =
         Rules { quotas, durations_in_nanoseconds: lease_in_nanoseconds, vendor: data.vendor, left_out };
     for parameter in list {
@@ -61,9 +61,6 @@ pub(crate) fn decode_participant(
     Ok(data)
 }
 
-/// From this version on OpenDDS writes the lease as the standard says.
-const VERSION_WITH_FRACTIONS: ProtocolVersion = ProtocolVersion { major: 2, minor: 4 };
-
 fn version(list: &ParameterList<'_>) -> Result<ProtocolVersion, DecodeError> {
     let absent = ProtocolVersion { major: 2, minor: 1 };
     Ok(list.read(pid::PROTOCOL_VERSION).map_or(Ok(absent), |mut value| value.protocol_version())?)
@@ -75,9 +72,9 @@ fn builtin_endpoints(list: &ParameterList<'_>) -> Result<u32, DecodeError> {
     Ok(found.ok_or(DecodeError::Malformed)?.u32()?)
 }
 
-/// OpenDDS writes nanoseconds into the durations of its QoS unless it says otherwise in its participant flags.
+/// Whether nanoseconds are in the durations of QoS: so it is with some unless their participant flags say otherwise.
 fn qos_durations_in_nanoseconds(list: &ParameterList<'_>, vendor: VendorId) -> bool {
-    if vendor != VendorId::OPENDDS {
+    if !vendor.does(Behaviour::WritesNanosecondsInQos) {
         return false;
     }
     let flags = list.read(pid::vendor::OPENDDS_PARTICIPANT_FLAGS).and_then(|mut value| value.u32().ok());

@@ -466,6 +466,21 @@ fn strange_locators_are_skipped() {
 }
 
 #[test]
+fn tcp_of_rti_is_another_protocol() {
+    let guid = Guid::new(captured_prefix(), EntityId([0, 0, 2, 3]));
+    for (vendor, taken) in [(VendorId::FAST_DDS, 1), (VendorId::RTI, 0)] {
+        let mut list = ParameterListBuilder::payload(Endianness::Little);
+        list.put_string(pid::TOPIC_NAME, "Square");
+        list.put_string(pid::TYPE_NAME, "ShapeType");
+        list.put_locator(pid::UNICAST_LOCATOR, &Locator { kind: LocatorKind::TCP_V4, ..udp(10, 0, 0, 1, 7411) });
+        let left_out = Cell::new(0);
+        let rules = Rules { vendor, ..rules(&left_out) };
+        let writer = decode_writer(&list.finish(), Some(guid.to_bytes()), vendor, rules).unwrap();
+        assert_eq!(writer.own_locators.map_or(0, |own| own.unicast.len()), taken, "{vendor:?}");
+    }
+}
+
+#[test]
 fn guid_may_come_from_the_key_hash() {
     let guid = Guid::new(captured_prefix(), EntityId([0, 0, 2, 3]));
     let mut list = ParameterListBuilder::payload(Endianness::Little);

@@ -6,7 +6,7 @@ use core::{
     net::{IpAddr, Ipv4Addr},
 };
 
-use dunlin_core::{Duration, Locator, LocatorKind, VendorId};
+use dunlin_core::{Behaviour, Duration, Locator, LocatorKind, VendorId};
 use dunlin_qos::{DataRepresentation, DataRepresentationId, Property};
 use dunlin_wire::{Endianness, ParamReader, WireError};
 
@@ -145,8 +145,7 @@ impl<'a> Value<'a> {
 
     fn add_locator(&self, locator: Locator, right_kind: bool, list: &mut Vec<Locator>) {
         let udp = matches!(locator.kind, LocatorKind::UDP_V4 | LocatorKind::UDP_V6);
-        // RTI Connext has a protocol of its own on TCP, under kind 8 too.
-        let tcp = self.rules.vendor != VendorId::RTI && locator.to_tcp().is_some();
+        let tcp = !self.rules.vendor.does(Behaviour::SpeaksOtherTcp) && locator.to_tcp().is_some();
         // What everybody hears is nobody's own address.
         let addressed = (tcp || udp && locator.to_socket_addr().is_some())
             && locator.ip().is_some_and(|ip| !ip.is_unspecified() && ip != IpAddr::V4(Ipv4Addr::BROADCAST));

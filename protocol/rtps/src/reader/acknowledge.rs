@@ -2,10 +2,9 @@
 
 use super::proxy::WriterProxy;
 use super::{Reader, doubled};
-use crate::compat;
 use crate::timing::{arm, is_due};
 use dunlin_buf::Outbox;
-use dunlin_core::{Duration, MonoTime, Now, SequenceNumber, SequenceNumberSet};
+use dunlin_core::{Behaviour, Duration, MonoTime, Now, SequenceNumber, SequenceNumberSet};
 use dunlin_wire::{AckNack, Echo, MessageBuilder, NackFrag};
 
 /// Most NACK_FRAG in one message, so that it stays within any path's MTU.
@@ -162,5 +161,5 @@ fn asks_as_new(proxy: &WriterProxy, missing: &SequenceNumberSet) -> bool {
     (!proxy.synced || proxy.insisted && !proxy.knows_reader)
         && missing.is_empty()
         && proxy.expected == SequenceNumber::FIRST
-        && compat::answers_only_new_readers(proxy.cfg.vendor)
+        && proxy.cfg.vendor.does(Behaviour::AnswersOnlyNewReaders)
 }

@@ -5,7 +5,7 @@ use crate::Pacing;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Duration, Guid, GuidPrefix, Locator, LocatorKind, Path, Paths, VendorId};
+use dunlin_core::{Duration, Guid, GuidPrefix, Locator, LocatorKind, Path, Paths, VendorId, defaults};
 
 /// Configuration of a [`Writer`](crate::Writer).
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ impl Default for WriterConfig {
             reliable: true,
             keyed: true,
             transient_local: false,
-            max_message_size: 1472,
+            max_message_size: defaults::MAX_MESSAGE_SIZE,
             paths: None,
             fragment_size: 0,
             heartbeat_period: Duration::from_millis(10),

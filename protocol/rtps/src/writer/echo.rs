@@ -5,7 +5,7 @@ use super::Writer;
 use super::readers::ReaderProxy;
 use crate::WriterHistory;
 use dunlin_buf::Outbox;
-use dunlin_core::{EntityId, Guid, GuidPrefix, MonoTime, Now, VendorId};
+use dunlin_core::{Behaviour, EntityId, Guid, GuidPrefix, MonoTime, Now};
 use dunlin_wire::{Echo, EchoRequest, Heartbeat};
 
 impl Writer {
@@ -13,7 +13,7 @@ impl Writer {
     pub(super) fn has_window(&self, proxy: &ReaderProxy) -> bool {
         // What does not leave the process fills no buffer.
         let local = proxy.guid().prefix == self.cfg.guid.prefix;
-        self.cfg.window > 0 && proxy.reliable && proxy.cfg.vendor == VendorId::DUNLIN && !local
+        self.cfg.window > 0 && proxy.reliable && proxy.cfg.vendor.does(Behaviour::SpeaksDunlin) && !local
     }
 
     /// What was sent up to an ECHO_REQUEST has been taken from the reader's socket. False when it is not the answer to a

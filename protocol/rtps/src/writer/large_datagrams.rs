@@ -11,7 +11,7 @@ use super::transmission::cost;
 use crate::emit::Framing;
 use crate::{Change, WriterHistory};
 use dunlin_buf::Outbox;
-use dunlin_core::{EntityId, Locator, MonoTime, Path, VendorId};
+use dunlin_core::{Behaviour, EntityId, Locator, MonoTime, Path, VendorId};
 use dunlin_wire::{Heartbeat, MessageBuilder, size};
 
 /// Octets that are left free behind the data for what announces it and asks for an answer.
@@ -20,9 +20,6 @@ const TAIL: usize = size::HEARTBEAT_OF_GROUP + size::HEARTBEAT_FRAG + size::ECHO
 const AROUND: usize = size::HEADER + size::INFO_DST + TAIL;
 /// Longest datagram, a little less than UDP has.
 const LONGEST: usize = 65_000;
-
-/// Whose readers are known to accept large datagrams: `interop/video` sends 921,600 octets to each, on the host. Others get the usual.
-const ACCEPTS_LARGE_DATAGRAMS: [VendorId; 3] = [VendorId::DUNLIN, VendorId::CYCLONE_DDS, VendorId::FAST_DDS];
 
 /// Octets of a datagram besides the fragments.
 fn head(inline: usize) -> usize {
@@ -48,7 +45,7 @@ impl Writer {
         if self.cfg.paths.is_none() {
             return usual;
         }
-        if !self.readers.iter().all(|proxy| ACCEPTS_LARGE_DATAGRAMS.contains(&proxy.cfg.vendor)) {
+        if !self.readers.iter().all(|proxy| proxy.cfg.vendor.does(Behaviour::AcceptsLargeDatagrams)) {
             return usual;
         }
         let sizes = self.fragment_routes().iter().map(|to| self.datagram_to(to));
@@ -63,7 +60,7 @@ impl Writer {
         if proxy.was_repaired(change.sn, WHOLE) {
             return 1;
         }
-        let takes = |vendor: &VendorId| ACCEPTS_LARGE_DATAGRAMS.contains(vendor);
+        let takes = |vendor: &VendorId| vendor.does(Behaviour::AcceptsLargeDatagrams);
         // A datagram for one reader may name nobody, and then is for all that are there.
         let all_take = match group {
             Some(_) => self.readers.iter().all(|proxy| takes(&proxy.cfg.vendor)),

@@ -3,12 +3,12 @@
 use super::readers::{MAX_REQUEST_INTERVALS, ReaderProxy, Standing};
 use super::transmission::Flow;
 use super::{ReaderProxyConfig, Writer};
+use crate::WriterHistory;
 use crate::remembered::Life;
-use crate::{WriterHistory, compat};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use dunlin_buf::Outbox;
-use dunlin_core::{Duration, Guid, Locator, Now, SequenceNumber, SnRange};
+use dunlin_core::{Behaviour, Duration, Guid, Locator, Now, SequenceNumber, SnRange};
 
 /// A best-effort reader cannot ask again, so it gets the time to learn of the writer before the history is sent.
 const HISTORY_DELAY: Duration = Duration::from_millis(20);
@@ -137,7 +137,7 @@ impl Writer {
 
     /// Adds a reader, and brings what is derived from the set of readers up to date.
     fn add(&mut self, slot: usize, proxy: ReaderProxy) {
-        self.framing.long_keys |= compat::misreads_short_keys(proxy.cfg.vendor);
+        self.framing.long_keys |= proxy.cfg.vendor.does(Behaviour::MisreadsShortKeys);
         if proxy.cfg.expects_inline_qos {
             self.framing.room_after = self.framing.room_after.or(Some(self.begun()));
         }

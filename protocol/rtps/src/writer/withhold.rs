@@ -14,8 +14,8 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use dunlin_buf::Outbox;
 use dunlin_core::{
-    Duration, Guid, InstanceHandle, Locator, MAX_SET_BITS, MonoTime, Now, SequenceNumber, SequenceNumberSet,
-    SnRange, SnRanges, VendorId,
+    Behaviour, Duration, Guid, InstanceHandle, Locator, MAX_SET_BITS, MonoTime, Now, SequenceNumber,
+    SequenceNumberSet, SnRange, SnRanges, VendorId,
 };
 use dunlin_wire::params::{PASSED_FILTER_LEN, passed_filter};
 use dunlin_wire::{Gap, MessageBuilder, size};
@@ -437,6 +437,6 @@ pub(super) fn count_after(start: SequenceNumber, ranges: &[SnRange]) -> u64 {
 /// A GAP that says how many of its changes are there and were filtered, to readers that know what that means.
 pub(super) fn with_count(gap: Gap, vendor: VendorId, count: u64) -> Gap {
     let filtered_count =
-        (vendor == VendorId::DUNLIN && count > 0).then(|| i64::try_from(count).unwrap_or(i64::MAX));
+        (vendor.does(Behaviour::SpeaksDunlin) && count > 0).then(|| i64::try_from(count).unwrap_or(i64::MAX));
     Gap { filtered_count, ..gap }
 }

@@ -139,6 +139,28 @@ fn versions_are_compared_once_they_are_known_also_under_loss() {
     }
 }
 
+/// Where types fit, their names matter to Fast DDS alone.
+#[test]
+fn types_of_fast_dds_need_equal_names() {
+    use crate::standing::{TypeStanding, type_standing};
+    use dunlin_core::VendorId;
+    let mut types = crate::types::Types::new(prefix(0), &Quotas::default());
+    let writer = LocalWriter { type_information: Some(local(OLD)), ..local_writer(DataWriterQos::default()) };
+    for (vendor, other_name, fits) in
+        [(VendorId::DUNLIN, true, true), (VendorId::FAST_DDS, true, false), (VendorId::FAST_DDS, false, true)]
+    {
+        let writer = writer.clone().describe(prefix(1), vendor);
+        let reader =
+            LocalReader { type_information: Some(local(OLD)), ..local_reader(DataReaderQos::default()) };
+        let mut reader = reader.describe(prefix(0), VendorId::DUNLIN);
+        if other_name {
+            reader.type_name = "Another".into();
+        }
+        let standing = type_standing(&mut types, &writer, &reader, false);
+        assert_eq!(matches!(standing, TypeStanding::Fits), fits, "{vendor:?}, other name {other_name}");
+    }
+}
+
 #[test]
 fn types_that_do_not_fit_part_the_endpoints_on_both_sides() {
     let mut net = pair([config(0), config(1)]);

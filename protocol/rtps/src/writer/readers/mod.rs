@@ -5,11 +5,10 @@ mod routes;
 
 pub(crate) use proxy::{MAX_REQUEST_INTERVALS, ReaderProxy, Standing, Terms};
 
-use crate::compat;
 use crate::remembered::{Life, Remembered};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use dunlin_core::{EntityId, Guid, Locator, SequenceNumber};
+use dunlin_core::{Behaviour, EntityId, Guid, Locator, SequenceNumber};
 use routes::Routes;
 
 /// The matched readers of one writer.
@@ -203,7 +202,7 @@ impl Readers {
 
     /// A reader needs the work-around for short keys.
     pub(super) fn misread_short_keys(&self) -> bool {
-        self.iter().any(|proxy| compat::misreads_short_keys(proxy.cfg.vendor))
+        self.iter().any(|proxy| proxy.cfg.vendor.does(Behaviour::MisreadsShortKeys))
     }
 }
 

@@ -1,0 +1,110 @@
+//! What implementations of RTPS do that matters to others: one table by vendor and version, each line with the test or capture that
+//! needs it. Nothing else in Dunlin asks who a peer is made by in order to treat it differently.
+
+use crate::{ProtocolVersion, VendorId};
+
+/// Something that not all implementations do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Behaviour {
+    /// Takes a serialized key of up to 16 octets, encapsulation header included, for the key hash itself, and so loses the
+    /// instance that a dispose is about.
+    MisreadsShortKeys,
+    /// Its writers answer an ACKNACK that requests nothing only if it is that of a new reader: with base 0 and not final. Asked
+    /// otherwise they let a reader that missed their first HEARTBEAT wait for the next periodic one, 3 s later.
+    AnswersOnlyNewReaders,
+    /// Its readers accept datagrams with several fragments of one change, and DATA longer than usual.
+    AcceptsLargeDatagrams,
+    /// Understands the submessages, and the parts of submessages, that Dunlin adds to RTPS: ECHO and ECHO_REQUEST, the count of
+    /// filtered changes in a GAP, the receive room in an ACKNACK, the sizes of coherent sets of a group; tells filtered
+    /// changes from lost ones; evaluates filters as Dunlin does; directs what it sends to one participant.
+    SpeaksDunlin,
+    /// Its readers leave TYPE_CONSISTENCY_ENFORCEMENT out of their announcement where it has the default of the API, not that of
+    /// the standard.
+    LeavesOutDefaultTypeConsistency,
+    /// Matches types by name even where both sides announce type information.
+    NeedsEqualTypeNames,
+    /// Writes nanoseconds into the place of fractions in the durations of its QoS, unless its participant flags say otherwise.
+    WritesNanosecondsInQos,
+    /// The same in the lease of a participant.
+    WritesNanosecondsInLease,
+    /// Has a protocol of its own on TCP, under a kind of locator that others have too.
+    SpeaksOtherTcp,
+}
+
+/// A line of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct VendorRow {
+    /// What is done.
+    pub behaviour: Behaviour,
+    /// By whom.
+    pub vendor: VendorId,
+    /// Up to this version of the protocol, and not from it on; `None`: in all versions so far.
+    pub before: Option<ProtocolVersion>,
+    /// The test that needs the line, as file and function.
+    pub evidence: (&'static str, &'static str),
+}
+
+const fn row(behaviour: Behaviour, vendor: VendorId, evidence: (&'static str, &'static str)) -> VendorRow {
+    VendorRow { behaviour, vendor, before: None, evidence }
+}
+
+/// The table.
+pub const VENDORS: [VendorRow; 12] = {
+    use Behaviour as B;
+    use VendorId as V;
+    const LARGE: &str = "tests/interop/tests/video.rs";
+    const CODEC: &str = "protocol/discovery/src/codec/tests.rs";
+    let with_fractions = Some(ProtocolVersion { major: 2, minor: 4 });
+    [
+        row(B::MisreadsShortKeys, V::FAST_DDS, ("tests/interop/tests/shapes.rs", "fast_dds_reads")),
+        row(
+            B::AnswersOnlyNewReaders,
+            V::FAST_DDS,
+            ("protocol/rtps/src/tests/acquaintance.rs", "fast_dds_is_asked_as_if_by_a_new_reader"),
+        ),
+        row(
+            B::AcceptsLargeDatagrams,
+            V::DUNLIN,
+            ("protocol/rtps/src/tests/large_datagrams.rs", "readers_of_unknown_vendors_get_usual_datagrams"),
+        ),
+        row(B::AcceptsLargeDatagrams, V::CYCLONE_DDS, (LARGE, "cyclone_reads")),
+        row(B::AcceptsLargeDatagrams, V::FAST_DDS, (LARGE, "fast_dds_reads")),
+        row(
+            B::SpeaksDunlin,
+            V::DUNLIN,
+            ("protocol/rtps/src/tests/window.rs", "far_readers_and_other_vendors_are_not_slowed_down"),
+        ),
+        row(B::LeavesOutDefaultTypeConsistency, V::CYCLONE_DDS, (CODEC, "captured_policies_of_peers")),
+        row(B::LeavesOutDefaultTypeConsistency, V::FAST_DDS, (CODEC, "captured_policies_of_peers")),
+        row(
+            B::NeedsEqualTypeNames,
+            V::FAST_DDS,
+            ("protocol/discovery/src/discovery/tests/types.rs", "types_of_fast_dds_need_equal_names"),
+        ),
+        row(B::WritesNanosecondsInQos, V::OPENDDS, (CODEC, "opendds_durations")),
+        VendorRow {
+            before: with_fractions,
+            ..row(B::WritesNanosecondsInLease, V::OPENDDS, (CODEC, "opendds_durations"))
+        },
+        row(B::SpeaksOtherTcp, V::RTI, (CODEC, "tcp_of_rti_is_another_protocol")),
+    ]
+};
+
+impl VendorId {
+    /// Whether its implementations do something in every version.
+    #[inline]
+    #[must_use]
+    pub fn does(self, behaviour: Behaviour) -> bool {
+        rows(self, behaviour).any(|row| row.before.is_none())
+    }
+
+    /// Whether an implementation of this version does something.
+    #[must_use]
+    pub fn does_in(self, version: ProtocolVersion, behaviour: Behaviour) -> bool {
+        rows(self, behaviour).any(|row| row.before.is_none_or(|before| version < before))
+    }
+}
+
+fn rows(vendor: VendorId, behaviour: Behaviour) -> impl Iterator<Item = &'static VendorRow> {
+    VENDORS.iter().filter(move |row| row.vendor == vendor && row.behaviour == behaviour)
+}

@@ -1,0 +1,38 @@
+//! The table of what implementations do names tests that are there.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use dunlin_core::{Behaviour, ProtocolVersion, VENDORS, VendorId};
+
+#[test]
+#[cfg_attr(miri, ignore = "reads files")]
+fn each_line_names_a_test() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for row in &VENDORS {
+        let (file, function) = row.evidence;
+        let source =
+            std::fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        assert!(source.contains(&format!("fn {function}()")), "{row:?}: no such test");
+    }
+}
+
+#[test]
+fn no_line_stands_twice() {
+    let lines: BTreeSet<_> = VENDORS.iter().map(|row| (row.vendor, format!("{:?}", row.behaviour))).collect();
+    assert_eq!(lines.len(), VENDORS.len());
+}
+
+#[test]
+fn behaviour_follows_vendor_and_version() {
+    let version = |minor| ProtocolVersion { major: 2, minor };
+    let (fast, lease) = (VendorId::FAST_DDS, Behaviour::WritesNanosecondsInLease);
+    assert!(
+        fast.does(Behaviour::MisreadsShortKeys) && fast.does_in(version(2), Behaviour::MisreadsShortKeys)
+    );
+    assert!(!VendorId::DUNLIN.does(Behaviour::MisreadsShortKeys));
+    let opendds = VendorId::OPENDDS;
+    assert_eq!([2, 3, 4, 5].map(|minor| opendds.does_in(version(minor), lease)), [true, true, false, false]);
+    assert!(!opendds.does(lease), "not in every version");
+    assert!(!VendorId::UNKNOWN.does(Behaviour::SpeaksDunlin));
+}
