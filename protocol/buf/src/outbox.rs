@@ -4,7 +4,7 @@ use crate::SharedBytes;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
-use dunlin_core::{Locator, LocatorKind};
+use dunlin_core::{GuidPrefix, Locator, LocatorKind};
 
 #[derive(Debug)]
 enum Part {
@@ -21,6 +21,7 @@ struct Entry {
     destinations: Range<usize>,
     len: usize,
     class: u8,
+    receiver: Option<GuidPrefix>,
 }
 
 /// Datagrams as scatter lists of scratch bytes (headers) and shared bytes (payloads), each with its
@@ -35,6 +36,7 @@ pub struct Outbox {
     open: Option<(usize, usize)>,
     open_len: usize,
     open_class: u8,
+    open_receiver: Option<GuidPrefix>,
     /// A datagram goes to a place in this process.
     has_local: bool,
 }
@@ -58,6 +60,7 @@ impl Outbox {
             open: None,
             open_len: 0,
             open_class: 0,
+            open_receiver: None,
             has_local: false,
         }
     }
@@ -103,12 +106,24 @@ impl Outbox {
         self.open = Some((self.scratch.len(), self.parts.len()));
         self.open_len = 0;
         self.open_class = 0;
+        self.open_receiver = None;
     }
 
     /// How urgent the datagram under construction is, as a differentiated services code point (RFC 2474): 0 to 63, 0
     /// being the default.
     pub fn set_class(&mut self, class: u8) {
         self.open_class = class;
+    }
+
+    /// Which participant alone the datagram under construction is meant for; `None`, the default: whoever is at its destinations.
+    pub fn set_receiver(&mut self, receiver: Option<GuidPrefix>) {
+        self.open_receiver = receiver;
+    }
+
+    /// What [`set_receiver`](Self::set_receiver) has said of the datagram under construction.
+    #[must_use]
+    pub fn open_receiver(&self) -> Option<GuidPrefix> {
+        self.open_receiver
     }
 
     /// Moves the datagrams from number `from` on that are more urgent before the others; those of one class stay in order.
@@ -221,6 +236,7 @@ impl Outbox {
             destinations: first_destination..self.destinations.len(),
             len: self.open_len,
             class: self.open_class,
+            receiver: self.open_receiver,
         });
         self.open = None;
         self.open_len = 0;
@@ -302,10 +318,13 @@ impl Outbox {
                         destinations: entry.destinations.clone(),
                         len: entry.len,
                         class: entry.class,
+                        receiver: entry.receiver,
                     },
-                    Some(whole) => {
-                        Entry { len: whole.len.saturating_add(entry.len).saturating_sub(header), ..whole }
-                    }
+                    Some(whole) => Entry {
+                        len: whole.len.saturating_add(entry.len).saturating_sub(header),
+                        receiver: whole.receiver.filter(|receiver| entry.receiver == Some(*receiver)),
+                        ..whole
+                    },
                 });
             }
             if let Some(whole) = whole {
@@ -331,6 +350,12 @@ impl<'a> Datagram<'a> {
     #[must_use]
     pub fn class(&self) -> u8 {
         self.entry.class
+    }
+
+    /// Which participant alone it is meant for, see [`Outbox::set_receiver`]. Others may receive at the same place.
+    #[must_use]
+    pub fn receiver(&self) -> Option<GuidPrefix> {
+        self.entry.receiver
     }
 
     /// Octets.
@@ -404,6 +429,29 @@ mod tests {
         assert_eq!(order, [(0, 0), (3, 46), (2, 10), (4, 10), (1, 0), (5, 0)]);
         outbox.join(0, 100, 0, |_| true);
         assert_eq!(outbox.datagram_count(), 3, "one of each class");
+    }
+
+    #[test]
+    fn what_is_joined_names_a_receiver_only_if_all_parts_do() {
+        let one = |n: u8| Some(GuidPrefix([n; 12]));
+        for (first, second, both) in [(one(1), one(1), one(1)), (one(1), one(2), None), (one(1), None, None)]
+        {
+            let mut outbox = Outbox::new();
+            for receiver in [first, second] {
+                outbox.begin();
+                outbox.set_receiver(receiver);
+                outbox.put(&[7]);
+                outbox.finish(&[locator(1)]);
+            }
+            outbox.begin();
+            outbox.put(&[8]);
+            outbox.finish(&[locator(2)]);
+            let told: Vec<_> = outbox.datagrams().map(|datagram| datagram.receiver()).collect();
+            assert_eq!(told, [first, second, None], "it does not stay for the next");
+            outbox.join(0, 100, 0, |_| true);
+            let told: Vec<_> = outbox.datagrams().map(|datagram| datagram.receiver()).collect();
+            assert_eq!(told, [both, None]);
+        }
     }
 
     struct Elsewhere;

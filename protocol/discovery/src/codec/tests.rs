@@ -1,7 +1,7 @@
 use alloc::{format, string::ToString, vec, vec::Vec};
 use core::{cell::Cell, net::Ipv4Addr};
 
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, ProtocolVersion, VendorId};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, LocatorKind, ProtocolVersion, VendorId};
 use dunlin_qos::{
     DataReaderQos, DataRepresentationId, DataWriterQos, DestinationOrderKind, DurabilityKind,
     DurabilityService, HistoryKind, LivelinessKind, Presentation, PresentationAccessScope, PublisherQos,
@@ -472,7 +472,10 @@ fn tcp_of_rti_is_another_protocol() {
         let mut list = ParameterListBuilder::payload(Endianness::Little);
         list.put_string(pid::TOPIC_NAME, "Square");
         list.put_string(pid::TYPE_NAME, "ShapeType");
-        list.put_locator(pid::UNICAST_LOCATOR, &Locator { kind: LocatorKind::TCP_V4, ..udp(10, 0, 0, 1, 7411) });
+        list.put_locator(
+            pid::UNICAST_LOCATOR,
+            &Locator { kind: LocatorKind::TCP_V4, ..udp(10, 0, 0, 1, 7411) },
+        );
         let left_out = Cell::new(0);
         let rules = Rules { vendor, ..rules(&left_out) };
         let writer = decode_writer(&list.finish(), Some(guid.to_bytes()), vendor, rules).unwrap();

@@ -29,6 +29,30 @@ mod tests {
         message.finish(&[Locator::LOCAL]);
     }
 
+    /// Whom the datagram of a message names that has these INFO_DST, the first one behind `before` other submessages.
+    fn receiver(before: usize, all: &[GuidPrefix]) -> Option<GuidPrefix> {
+        let mut out = Outbox::new();
+        let mut message = MessageBuilder::new(&mut out, GuidPrefix([1; 12]));
+        for _ in 0..before {
+            message.info_ts(None);
+        }
+        for prefix in all {
+            message.info_dst(*prefix);
+            message.info_ts(None);
+        }
+        message.finish(&[Locator::LOCAL]);
+        out.datagrams().next().unwrap().receiver()
+    }
+
+    #[test]
+    fn who_is_meant_alone_is_named() {
+        let (two, three) = (GuidPrefix([2; 12]), GuidPrefix([3; 12]));
+        assert_eq!((receiver(0, &[two]), receiver(0, &[two, two])), (Some(two), Some(two)));
+        for (before, all) in [(0, &[][..]), (1, &[two]), (0, &[two, three]), (0, &[GuidPrefix::UNKNOWN])] {
+            assert_eq!(receiver(before, all), None, "{before} {all:?}");
+        }
+    }
+
     #[test]
     fn messages_to_one_participant_become_one() {
         let mut out = Outbox::new();
@@ -36,6 +60,9 @@ mod tests {
             put(&mut out, to);
         }
         join_directed(&mut out, 0, 1000);
+        let receivers: Vec<_> = out.datagrams().map(|datagram| datagram.receiver()).collect();
+        let prefix = |n: u8| Some(GuidPrefix([n; 12]));
+        assert_eq!(receivers, [prefix(2), None, prefix(3), prefix(2)]);
         let messages = out.datagrams().map(|datagram| {
             let mut bytes = Vec::new();
             datagram.copy_to(&mut bytes);

@@ -109,9 +109,15 @@ impl<'o> MessageBuilder<'o> {
         self.out.finish(destinations);
     }
 
-    /// Adds INFO_DST: what follows is for this participant, or for everybody with [`GuidPrefix::UNKNOWN`].
+    /// Adds INFO_DST: what follows is for this participant, or for everybody with [`GuidPrefix::UNKNOWN`]. If the message begins
+    /// with it, the datagram names this participant as its [receiver](Outbox::set_receiver).
     pub fn info_dst(&mut self, prefix: GuidPrefix) -> bool {
-        self.fixed(&InfoDst(prefix))
+        let alone = if self.is_empty() { Some(prefix) } else { self.out.open_receiver() };
+        let added = self.fixed(&InfoDst(prefix));
+        if added {
+            self.out.set_receiver(alone.filter(|alone| *alone == prefix && prefix != GuidPrefix::UNKNOWN));
+        }
+        added
     }
 
     /// Adds INFO_TS: the source timestamp of what follows. A time outside 1970–2106 is sent as no timestamp.
