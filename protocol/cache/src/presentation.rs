@@ -5,7 +5,8 @@
 //! publisher number their changes together. A number is settled once its change was released or given up, and nobody
 //! can have it any more once every stream has passed it. A set is whole when all its numbers are here, or when every
 //! stream has passed its end without a hole inside it, and all writers of the publisher are known: the other numbers belong
-//! to writers that no reader listens to. Otherwise it is given up as a whole.
+//! to writers that no reader listens to. Otherwise it is given up as a whole. Nobody can be asked for what is best-effort:
+//! such a stream is waited for until anything behind the set has arrived.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
@@ -17,6 +18,9 @@ use dunlin_wire::GroupDigest;
 use writers::{Company, Writers};
 
 mod writers;
+
+/// Writers of a publisher that are lost and may have had a part in what is to come, at most.
+const MAX_LOST: usize = 64;
 
 /// What one writer sends to one reader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -147,7 +151,8 @@ struct Progress {
     passed: SequenceNumber,
     /// Numbers among which some are missing.
     holes: Option<SnRange>,
-    /// When the writer was lost, its publisher was at this number: it had a part in sets up to here at most.
+    /// When the writer was lost, its publisher was at this number. It had a part in sets up to here at most, unless it is gone:
+    /// then what it wrote behind that may be gone with it.
     lost_at: Option<SequenceNumber>,
 }
 
@@ -167,11 +172,29 @@ impl Progress {
         self.lost_at.is_none()
     }
 
+    /// Whether nothing of a set is still to come.
+    fn has_passed(&self, end: &End) -> bool {
+        self.passed >= end.after.previous()
+    }
+
     /// Whether a set may lack a change of this writer.
     fn tears(&self, set: SequenceNumber, end: &End) -> bool {
         let inside = |holes: SnRange| holes.first < end.after && holes.last >= set;
-        let part = self.lost_at.is_none_or(|last| set <= last);
-        part && ((self.alive() && !self.reliable) || self.holes.is_some_and(inside))
+        (self.alive() && !self.has_passed(end)) || self.holes.is_some_and(inside)
+    }
+
+    /// Since when, by the numbers of the publisher, the writer may have gone, if it is lost.
+    fn last_sign(&self) -> Option<SequenceNumber> {
+        let heard = self.passed > SequenceNumber::ZERO;
+        self.lost_at.map(|last| if heard { self.passed } else { last })
+    }
+
+    /// It is lost and has no part in anything behind that.
+    fn ends_where_lost(&mut self) {
+        if let Some(last) = self.lost_at {
+            let holes = self.holes.map(|holes| SnRange::new(holes.first, holes.last.min(last)));
+            self.holes = holes.filter(|holes| holes.first <= holes.last);
+        }
     }
 
     fn note_hole(&mut self, range: SnRange) {
@@ -239,15 +262,20 @@ impl<T> Presentation<T> {
         });
     }
 
-    /// A writer is gone: what it did not complete is missing.
+    /// A writer is gone: what it did not complete is missing. If the publisher tells which writers it has, that may be behind all
+    /// that is here, until it has gone by its word.
     pub fn writer_lost(&mut self, stream: Stream) {
         let Some(publisher) = self.publishers.get_mut(&stream.source()) else { return };
-        let seen = publisher.newest();
+        let (seen, tells) = (publisher.newest(), publisher.writers.is_understood());
         publisher.awaited = None;
         let Some(progress) = publisher.progress(stream.writer, stream.reader) else { return };
         let missing = SnRange::new(progress.passed.next(), SequenceNumber::MAX);
         progress.note_hole(missing);
         progress.lost_at = Some(seen);
+        if !tells {
+            progress.ends_where_lost();
+        }
+        publisher.bound_lost();
     }
 
     /// Whether anybody listens to a publisher.
@@ -261,6 +289,9 @@ impl<T> Presentation<T> {
         let Some(publisher) = self.publishers.get_mut(&(publisher, EntityId::UNKNOWN)) else { return };
         let streams: BTreeSet<EntityId> = publisher.streams.iter().map(|it| it.writer.entity_id).collect();
         let heard = writers.iter().filter(|id| streams.contains(*id)).copied().collect();
+        // Whoever is lost and known all the same is not heard any more, and nobody waits for what it writes.
+        let unheard = publisher.streams.iter_mut().filter(|it| writers.contains(&it.writer.entity_id));
+        unheard.for_each(Progress::ends_where_lost);
         publisher.awaited = None;
         publisher.writers.learn(writers.to_vec(), heard);
     }
@@ -564,7 +595,8 @@ impl<T> Publisher<T> {
         if all && in_line {
             return Some(true);
         }
-        let passed = settled && reached >= end.after.previous();
+        let over = || self.newest() > end.last || self.live().all(|stream| stream.has_passed(end));
+        let passed = settled && reached >= end.after.previous() && over();
         if !all && !passed {
             return None;
         }
@@ -601,10 +633,36 @@ impl<T> Publisher<T> {
     /// the writer and the set, or with its first change. That it is lost may have been told here much later.
     fn had_gone(&self, stream: &Progress, set: SequenceNumber) -> bool {
         let at_begin = self.waiting.get(&set).and_then(|entry| entry.writers).map(|digest| (set, digest));
-        let seen = stream.passed > SequenceNumber::ZERO && !stream.alive();
-        let without =
-            |(number, digest)| number > stream.passed && self.writers.lack(digest, stream.writer.entity_id);
-        seen && [self.settled_with, at_begin].into_iter().flatten().any(without)
+        let said = self.writers.said().filter(|(number, _)| *number < set);
+        [self.settled_with, at_begin, said].into_iter().flatten().any(|said| self.is_without(stream, said))
+    }
+
+    /// Whether the publisher did not have a writer any more that is lost, when it said at this number which ones it has.
+    fn is_without(&self, stream: &Progress, (number, digest): (SequenceNumber, GroupDigest)) -> bool {
+        let later = stream.last_sign().is_some_and(|last| number > last);
+        later && self.writers.lack(digest, stream.writer.entity_id)
+    }
+
+    /// Forgets the writers that are lost and have no part in what is not settled yet.
+    fn forget_lost(&mut self) {
+        let mut streams = core::mem::take(&mut self.streams);
+        streams.retain(|stream| {
+            let open = stream.lost_at.is_none_or(|last| last > self.settled);
+            open || (stream.holes.is_some()
+                && !self.settled_with.is_some_and(|it| self.is_without(stream, it)))
+        });
+        self.streams = streams;
+    }
+
+    /// Of many writers that are lost those that were lost first have no part in what is to come.
+    fn bound_lost(&mut self) {
+        let lost = self.streams.iter().filter(|stream| !stream.alive()).count();
+        let surplus = lost.saturating_sub(MAX_LOST);
+        self.streams
+            .iter_mut()
+            .filter(|stream| !stream.alive())
+            .take(surplus)
+            .for_each(Progress::ends_where_lost);
     }
 
     /// Takes everything up to a number.
@@ -620,8 +678,7 @@ impl<T> Publisher<T> {
         for stream in &mut self.streams {
             stream.holes = stream.holes.filter(|holes| holes.last > self.settled);
         }
-        let settled = self.settled;
-        self.streams.retain(|stream| stream.lost_at.is_none_or(|last| last > settled));
+        self.forget_lost();
         (if whole { Release::Show(unit) } else { Release::GiveUp(unit) }, octets)
     }
 }

@@ -38,7 +38,7 @@ impl Participant {
             let mut routes = Draft { current: self.routes.load(), changed: None };
             let mut publishers = BTreeSet::new();
             for effect in effects.drain(..) {
-                publishers.extend(publisher_of(&effect));
+                publishers.extend(publisher_of(&effect, &control));
                 let writer = writer_with_readers(&effect);
                 self.apply(now, effect, &mut routes, out);
                 let watching =
@@ -136,10 +136,11 @@ fn writer_with_readers(effect: &DiscoveryEffect) -> Option<EntityId> {
 }
 
 /// The publisher of whose writers more or fewer are known, or heard here.
-fn publisher_of(effect: &DiscoveryEffect) -> Option<Guid> {
+fn publisher_of(effect: &DiscoveryEffect, control: &Control) -> Option<Guid> {
     match effect {
         DiscoveryEffect::GroupChanged(publisher) => Some(*publisher),
         DiscoveryEffect::WriterMatched { remote, .. } => remote.publisher(),
+        DiscoveryEffect::WriterUnmatched { remote, .. } => control.discovery.writer(*remote)?.publisher(),
         _ => None,
     }
 }

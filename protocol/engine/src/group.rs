@@ -132,12 +132,13 @@ impl PublisherGroup {
     pub(crate) fn number(&self, member: &mut Membership, sn: SequenceNumber) -> Option<SharedBytes> {
         let mut state = self.state.lock();
         let coherent = state.depth > 0 && self.presentation.coherent_access;
+        let begins = coherent && state.set.is_none();
         let mut list = Vec::with_capacity(INLINE_LEN);
         if self.counts() {
             state.last = state.last.next();
             member.last_number = state.last;
             put(&mut list, pid::GROUP_SEQ_NUM, state.last);
-            if self.presentation.ordered_access {
+            if self.presentation.ordered_access || begins {
                 put_digest(&mut list, state.digest);
             }
         }

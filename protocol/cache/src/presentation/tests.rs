@@ -64,6 +64,12 @@ fn with_streams(streams: u8) -> Presentation<i64> {
     waiting
 }
 
+fn best_effort_streams(streams: u8) -> Presentation<i64> {
+    let mut waiting = Presentation::new(10_000, PATIENCE);
+    (1..=streams).for_each(|n| waiting.matched(stream(n), false, false, true));
+    waiting
+}
+
 #[test]
 fn a_set_waits_for_its_end_and_for_all_its_members() {
     let (mut waiting, mut shown) = (with_streams(2), Shown::default());
@@ -183,6 +189,46 @@ fn numbers_of_writers_without_a_reader_are_not_awaited_for_ever() {
     release(&mut waiting, &mut shown);
     assert_eq!(shown.units, [vec![4]]);
     assert!(waiting.lagging().is_empty());
+}
+
+/// Numbers 3 and 6 are of a writer that nobody listens to. Each of the others has said what it had and where the set ends.
+#[test]
+fn what_nobody_listens_to_tears_no_set_of_best_effort_readers() {
+    let (mut waiting, mut shown) = (best_effort_streams(2), Shown::default());
+    for (n, sn, number, end) in [(1, 1, 1, false), (2, 1, 2, false), (1, 2, 4, true)] {
+        offer(&mut waiting, n, place(sn, number, Some((1, 1)), end));
+        release(&mut waiting, &mut shown);
+    }
+    assert_eq!((shown.units.len(), shown.lost), (0, 0), "the end is on its way from the second one");
+    offer(&mut waiting, 2, place(2, 4, Some((1, 1)), true));
+    release(&mut waiting, &mut shown);
+    assert_eq!((&shown.units[..], shown.lost), (&[vec![1, 2]][..], 0));
+    // The next one has a part of the first writer alone.
+    for (n, sn, number, first) in [(1, 3, 5, 3), (1, 4, 7, 3), (2, 3, 7, 3)] {
+        offer(&mut waiting, n, place(sn, number, Some((first, 5)), number == 7));
+    }
+    release(&mut waiting, &mut shown);
+    assert_eq!((shown.units, shown.lost), (vec![vec![1, 2], vec![5]], 0));
+    assert!(waiting.lagging().is_empty(), "nobody can be asked");
+}
+
+/// What the second one had of a set, and of which of its changes the reader has heard.
+#[test]
+fn what_a_best_effort_reader_lacks_of_a_set_tears_it() {
+    let first = [(1, 1, false), (2, 4, true), (3, 5, false)];
+    let second = [(1, 2, false), (2, 3, false), (3, 4, true)];
+    for lacks in 0..3 {
+        let (mut waiting, mut shown) = (best_effort_streams(2), Shown::default());
+        let arrived = second.into_iter().enumerate().filter(|(at, _)| *at != lacks).map(|(_, it)| it);
+        for (n, (sn, number, end)) in arrived.map(|it| (2, it)).chain(first.map(|it| (1, it))) {
+            let set = if number < 5 { Some((1, 1)) } else { None };
+            offer(&mut waiting, n, place(sn, number, set, end));
+        }
+        release(&mut waiting, &mut shown);
+        // All that could still come is the end, and that came from the first one.
+        let whole: &[Vec<i64>] = if lacks == 2 { &[vec![1, 2, 3], vec![5]] } else { &[vec![5]] };
+        assert_eq!((&shown.units[..], shown.lost), (whole, if lacks == 2 { 0 } else { 2 }), "{lacks}");
+    }
 }
 
 #[test]
@@ -533,6 +579,59 @@ fn a_writer_that_had_gone_before_a_set_takes_nothing_of_it() {
         release(&mut waiting, &mut shown);
         assert_eq!((shown.units, shown.lost), expected);
     }
+}
+
+/// It was deleted in the middle of a set of which nothing had arrived here, and what it wrote there went with it. The next set is
+/// whole again. Who is only ignored is known all the same, and nobody waits for it.
+#[test]
+fn what_a_writer_took_with_it_tears_the_set_that_was_open() {
+    for (known, begins_with, whole) in
+        [(1, None, false), (2, None, true), (1, first(1), true), (1, first(2), false)]
+    {
+        let (mut waiting, mut shown) = (with_streams(2), Shown::default());
+        know(&mut waiting, 2);
+        let place = |sn, number, set, end, writers| Place { writers, ..place(sn, number, Some(set), end) };
+        (1..=2).for_each(|n| offer(&mut waiting, n, place(1, i64::from(n), (1, 1), false, None)));
+        (1..=2).for_each(|n| offer(&mut waiting, n, place(2, 3, (1, 1), true, first(2))));
+        release(&mut waiting, &mut shown);
+        waiting.writer_lost(stream(2));
+        know(&mut waiting, known);
+        // Number 5 is of the second writer, or of one that nobody listens to. So is number 8.
+        for (sn, number) in [(3, 4), (5, 7)] {
+            let begins_with = if number == 4 { begins_with } else { None };
+            offer(&mut waiting, 1, place(sn, number, (sn, number), false, begins_with));
+            offer(&mut waiting, 1, place(sn + 1, number + 2, (sn, number), true, first(known)));
+            release(&mut waiting, &mut shown);
+        }
+        let expected = if whole { vec![vec![1, 2], vec![4], vec![7]] } else { vec![vec![1, 2], vec![7]] };
+        assert_eq!((shown.units, shown.lost), (expected, usize::from(!whole)), "{known}, {begins_with:?}");
+        assert_eq!(waiting.publishers[&(PUBLISHER, EntityId::UNKNOWN)].streams.len(), 1);
+    }
+}
+
+/// Its HEARTBEATs say it, too.
+#[test]
+fn a_publisher_that_says_in_between_that_a_writer_has_gone_takes_nothing_of_the_next_set() {
+    let (mut waiting, mut shown) = (with_streams(2), Shown::default());
+    know(&mut waiting, 2);
+    offer(&mut waiting, 2, place(1, 1, None, false));
+    waiting.passed(stream(1), SequenceNumber(2), first(1));
+    waiting.writer_lost(stream(2));
+    know(&mut waiting, 1);
+    // Number 3 is of a writer that nobody listens to.
+    offer(&mut waiting, 1, place(1, 4, Some((1, 3)), false));
+    offer(&mut waiting, 1, Place { writers: first(1), ..place(2, 5, Some((1, 3)), true) });
+    release(&mut waiting, &mut shown);
+    assert_eq!((shown.units, shown.lost), (vec![vec![1], vec![4]], 0));
+}
+
+#[test]
+fn few_writers_that_are_lost_have_a_part_in_what_is_to_come() {
+    let (mut waiting, mut shown) = (with_streams(200), Shown::default());
+    (2..=200).for_each(|n| waiting.writer_lost(stream(n)));
+    offer(&mut waiting, 1, place(1, 1, None, false));
+    release(&mut waiting, &mut shown);
+    assert_eq!(waiting.publishers[&(PUBLISHER, EntityId::UNKNOWN)].streams.len(), 1 + MAX_LOST);
 }
 
 /// What arrives behind a set that waits for a writer does not have the set looked at again.

@@ -56,6 +56,11 @@ impl Writers {
         self.understood = true;
     }
 
+    /// Whether it does.
+    pub(super) fn is_understood(&self) -> bool {
+        self.understood
+    }
+
     /// Discovery knows these writers; somebody here listens to those that are `heard`.
     pub(super) fn learn(&mut self, mut writers: Vec<EntityId>, heard: Vec<EntityId>) {
         // Entity keys rise, so this is the order in which they were created.
