@@ -431,7 +431,12 @@ impl SubscriberGroup {
         }
         readers.retain(|known| known.strong_count() > 0);
         let slots: Vec<Arc<ReaderSlot>> = readers.iter().filter_map(Weak::upgrade).collect();
-        waiting.release(now.mono, patient, |release| show(now, &slots, release, last, out));
+        let mut parted = Vec::new();
+        waiting.release(now.mono, patient, |release| show(now, &slots, release, (last, &mut parted), out));
+        for (reader, writer) in parted {
+            let slot = slots.iter().find(|slot| slot.id() == reader);
+            slot.into_iter().for_each(|slot| slot.part_from(now, writer, out));
+        }
         {
             let mut blocked = self.blocked.lock();
             blocked.all = !patient && waiting.is_full();
@@ -449,17 +454,20 @@ impl SubscriberGroup {
     }
 }
 
+/// Notes in `parted` which readers were shown something of writers that they do not match any more.
 fn show(
     now: Now,
     slots: &[Arc<ReaderSlot>],
     release: Release<Staged>,
-    last: &mut WallTime,
+    (last, parted): (&mut WallTime, &mut Vec<(EntityId, Guid)>),
     out: &mut Output,
 ) -> Result<(), Unit<Staged>> {
     let find = |id: EntityId| slots.iter().find(|slot| slot.id() == id);
     match release {
         Release::GiveUp(unit) => {
-            unit.iter().filter_map(|(reader, _)| find(*reader)).for_each(|slot| slot.tell_lost(out));
+            for (reader, staged) in &unit {
+                find(*reader).into_iter().for_each(|slot| slot.tell_lost(staged, out));
+            }
         }
         Release::Show(unit) => {
             match slots.iter().map(|slot| slot.room_for(&unit)).max().unwrap_or(Room::Now) {
@@ -467,14 +475,16 @@ fn show(
                     slots.iter().for_each(|slot| slot.tell_refused(&unit, out));
                     return Err(unit);
                 }
-                Room::Never => return show(now, slots, Release::GiveUp(unit), last, out),
+                Room::Never => return show(now, slots, Release::GiveUp(unit), (last, parted), out),
                 Room::Now => {}
             }
             for (reader, staged) in unit {
                 // What was shown earlier was received earlier, in whichever reader it is.
                 *last = WallTime(last.0.saturating_add(1)).max(now.wall);
-                if let Some(slot) = find(reader) {
-                    slot.show(Now { wall: *last, ..now }, &staged, out);
+                if let Some(slot) = find(reader)
+                    && slot.show(Now { wall: *last, ..now }, &staged, out)
+                {
+                    parted.push((reader, staged.change.writer));
                 }
             }
         }

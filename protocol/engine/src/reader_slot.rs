@@ -3,6 +3,7 @@
 
 mod arriving;
 
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -86,6 +87,8 @@ pub(crate) struct Store {
     timestamp_tolerance: Option<Duration>,
     /// How many changes were refused for that.
     from_future: u64,
+    /// If changes wait for each other: of each matched writer the first change that is new, if it was lost and met again.
+    streams: BTreeMap<Guid, SequenceNumber>,
     /// How many samples SAMPLE_LOST was told for, or is about to be.
     lost: u64,
     /// How many changes were given to a private reader.
@@ -128,6 +131,16 @@ impl Store {
         [Event::FromFuture { reader, remote, ahead }, self.lose(reader, 1)]
     }
 
+    /// Whether a change came already before its writer was lost and met again.
+    pub(crate) fn came_before(&self, change: &Received<'_>) -> bool {
+        self.streams.get(&change.writer).is_some_and(|next| change.sn < *next)
+    }
+
+    /// Whether the writer of a change that has waited is not matched any more.
+    pub(crate) fn has_lost(&self, writer: Guid) -> bool {
+        !self.streams.contains_key(&writer)
+    }
+
     /// Counts samples that will never arrive; the SAMPLE_LOST to tell.
     pub(crate) fn lose(&mut self, reader: EntityId, count: u64) -> Event {
         self.lost = self.lost.saturating_add(count);
@@ -163,6 +176,7 @@ impl ReaderSlot {
             copies: 0,
             timestamp_tolerance: Some(tolerance).filter(|most| by_source && *most < Duration::INFINITE),
             from_future: 0,
+            streams: BTreeMap::new(),
             lost: 0,
             delivered: SequenceNumber::ZERO,
             armed: None,
@@ -620,6 +634,10 @@ impl ReaderSlot {
                 group.matched(stream, reliable, proxy.durable, remote.vendor);
             }
             protocol.reader.match_writer_of(now, remote.life, proxy, &mut out.outbox);
+            if self.group.is_some() {
+                let next = protocol.reader.resumed_from(remote.guid).unwrap_or(SequenceNumber::FIRST);
+                self.store.lock().streams.insert(remote.guid, next);
+            }
             self.tell_match(remote.guid, protocol.writers.len(), true, (1, 0), out);
             protocol.historical_due |= !protocol.reader.historical_complete();
             let offered = remote.qos.liveliness;
@@ -656,6 +674,7 @@ impl ReaderSlot {
                 out.tell_once(Event::DataAvailable { reader: self.id() });
             }
             store.last_rejected.retain(|(writer, _)| *writer != remote);
+            store.streams.remove(&remote);
             self.note_room(now, &mut store, &mut out.deadline_closer);
             self.arm_cache(&mut store, &mut out.deadline_closer);
         }

@@ -168,7 +168,8 @@ impl CacheSink<'_> {
             None
         } else {
             let passes = self.passes(change, instance, writer.vendor);
-            Some(Staged { change: staging::owned(change), instance, info, passes })
+            let again = self.store.came_before(change);
+            Some(Staged { change: staging::owned(change), instance, info, passes, again })
         };
         self.store.arrivals.changes.push((stream, place, staged, staging::octets(change)));
         Some(Delivery::Accepted)

@@ -25,6 +25,8 @@ pub(crate) struct Staged {
     pub(crate) info: WriterInfo,
     /// It satisfies the reader's content filter.
     pub(crate) passes: bool,
+    /// Before its writer was lost and met again it was shown already, or told as lost.
+    pub(crate) again: bool,
 }
 
 /// The stream of a writer to a reader.
@@ -113,14 +115,29 @@ impl ReaderSlot {
         }
     }
 
-    /// Shows a change that has waited long enough.
-    pub(crate) fn show(&self, now: Now, staged: &Staged, out: &mut Output) {
+    /// Shows a change that has waited long enough. True if its writer was lost meanwhile.
+    #[must_use]
+    pub(crate) fn show(&self, now: Now, staged: &Staged, out: &mut Output) -> bool {
         let Output { events, deadline_closer, .. } = out;
         let mut sink = CacheSink::new(self, &[], events);
         sink.insert(now, &staged.change, (staged.instance, staged.info), staged.passes);
         let (data_available, mut store) = sink.finish();
         self.note_room(now, &mut store, deadline_closer);
         self.arm_cache(&mut store, deadline_closer);
+        let lost = store.has_lost(staged.change.writer);
+        drop(store);
+        if data_available {
+            out.tell_once(Event::DataAvailable { reader: self.id() });
+        }
+        lost
+    }
+
+    /// What a writer owns or keeps alive by changes that were shown when it was lost already, it leaves again.
+    pub(crate) fn part_from(&self, now: Now, writer: Guid, out: &mut Output) {
+        let mut store = self.store();
+        let data_available = store.cache.writer_lost(now, writer);
+        self.note_room(now, &mut store, &mut out.deadline_closer);
+        self.arm_cache(&mut store, &mut out.deadline_closer);
         drop(store);
         if data_available {
             out.tell_once(Event::DataAvailable { reader: self.id() });
@@ -128,8 +145,10 @@ impl ReaderSlot {
     }
 
     /// A change is lost because others of its set are.
-    pub(crate) fn tell_lost(&self, out: &mut Output) {
-        out.events.push(self.store().lose(self.id(), 1));
+    pub(crate) fn tell_lost(&self, staged: &Staged, out: &mut Output) {
+        if !staged.again {
+            out.events.push(self.store().lose(self.id(), 1));
+        }
     }
 
     /// Sees to it that the protocol's timer runs at this time.

@@ -5,6 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::*;
+use dunlin_cache::InstanceState;
 use dunlin_core::{Duration, EntityId, Locator, SequenceNumber, VendorId};
 use dunlin_engine::{Event, PublisherGroup, ReaderSlot, SubscriberGroup, Tuning, WriterSlot};
 use dunlin_qos::{DataReaderQos, DataWriterQos, PresentationAccessScope, PublisherQos, SubscriberQos};
@@ -17,6 +18,10 @@ fn ms(ms: i64) -> Duration {
     Duration::from_millis(ms)
 }
 
+fn by(scope: PresentationAccessScope) -> PublisherQos {
+    PublisherQos::default().presentation(scope, true, true)
+}
+
 fn writer(net: &mut Net, topic: &str, scope: PresentationAccessScope) -> Arc<WriterSlot> {
     writer_of_sets(net, topic, scope).0
 }
@@ -26,8 +31,7 @@ fn writer_of_sets(
     topic: &str,
     scope: PresentationAccessScope,
 ) -> (Arc<WriterSlot>, Arc<PublisherGroup>) {
-    let presentation = PublisherQos::default().presentation(scope, true, true).presentation;
-    let group = net.nodes[0].participant.create_publisher_group(presentation);
+    let group = net.nodes[0].participant.create_publisher_group(by(scope).presentation);
     let group = group.expect("names are left");
     (writer_of(net, topic, scope, &group), group)
 }
@@ -39,7 +43,7 @@ fn writer_of(
     group: &Arc<PublisherGroup>,
 ) -> Arc<WriterSlot> {
     let mut spec = writer_spec(topic, &DataWriterQos::default().reliable().keep_all());
-    spec.publisher_qos = PublisherQos::default().presentation(scope, true, true);
+    spec.publisher_qos = by(scope);
     let own = Some(Arc::clone(group));
     net.with(0, |participant, now, out| participant.create_grouped_writer(now, spec, own, None, out))
         .expect("a good writer")
@@ -118,6 +122,62 @@ fn who_asks_for_order_alone_does_not_wait_for_the_end_of_a_set() {
     net.write(0, &writer, 1, &[1]).expect("no limit");
     net.run(ms(100));
     assert_eq!(reader.len(), 1, "the set is open");
+}
+
+/// The history that comes again when writer and reader meet again lacks some of a set by then, which so is not shown again.
+#[test]
+fn what_was_shown_before_is_not_lost_when_it_comes_again_in_part() {
+    let scope = PresentationAccessScope::Topic;
+    let mut net = Net::started(2);
+    let sets =
+        net.nodes[0].participant.create_publisher_group(by(scope).presentation).expect("names are left");
+    let mut spec = writer_spec("T", &DataWriterQos::default().reliable().transient_local().keep_last(1));
+    spec.publisher_qos = by(scope);
+    let own = Some(Arc::clone(&sets));
+    let writer =
+        net.with(0, |participant, now, out| participant.create_grouped_writer(now, spec, own, None, out));
+    let writer = writer.expect("a good writer");
+    let mut spec = reader_spec("T", &DataReaderQos::default().reliable().transient_local().keep_all());
+    spec.subscriber_qos = SubscriberQos::default().presentation(scope, true, true);
+    let reader = net.with(1, |participant, now, out| participant.create_reader(now, spec, out));
+    let reader = reader.expect("a good reader");
+    net.settle();
+    for keys in [&[1, 2][..], &[1]] {
+        sets.begin_set();
+        keys.iter().for_each(|key| net.write(0, &writer, *key, &[1]).expect("no limit"));
+        let end = sets.end_set().flatten().expect("there is a set");
+        net.with(0, |_, now, out| _ = writer.end_set(now, &end, out));
+        net.settle();
+    }
+    assert_eq!(net.take(1, &reader).len(), 3);
+    net.loss = 1_000;
+    net.run_until(|_| reader.matched_writers().is_empty());
+    assert!(net.take(1, &reader).iter().all(|sample| !sample.info.valid_data));
+    net.loss = 0;
+    net.run_until(|_| !reader.is_empty());
+    net.settle();
+    assert_eq!(net.take(1, &reader).len(), 1, "the second set is whole");
+    assert!(none_lost(&mut net));
+}
+
+/// Else nobody would ever take back what it owns: an exclusive instance would be its own for ever.
+#[test]
+fn what_is_shown_when_its_writer_has_gone_has_no_writer() {
+    let scope = PresentationAccessScope::Group;
+    let mut net = Net::started(2);
+    let group = group(&net, scope);
+    let (writer, reader) = (writer(&mut net, "T", scope), reader(&mut net, "T", scope, &group, 0));
+    net.settle();
+    group.begin_access();
+    (1..=2).for_each(|n| net.write(0, &writer, 1, &[n]).expect("no limit"));
+    net.settle();
+    net.with(0, |participant, now, out| participant.delete_writer(now, &writer, out));
+    net.run_until(|_| reader.matched_writers().is_empty());
+    assert!(net.with(1, |_, now, out| group.end_access(now, out)));
+    assert_eq!(reader.instance_state(instance(1)), Some(InstanceState::NotAliveNoWriters));
+    let taken = net.take(1, &reader);
+    let generations = taken.iter().map(|sample| sample.info.no_writers_generation_count);
+    assert_eq!(generations.collect::<Vec<_>>(), [0, 0], "it left once");
 }
 
 #[test]

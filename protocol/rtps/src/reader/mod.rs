@@ -234,6 +234,13 @@ impl Reader {
         Some(proxy.synced || proxy.heartbeats.heard() || delivered)
     }
 
+    /// Of a writer that was lost and met again, the first change that was neither delivered nor counted as lost before; what comes
+    /// again from before that is known.
+    #[must_use]
+    pub fn resumed_from(&self, writer: Guid) -> Option<SequenceNumber> {
+        self.writers.get(self.find(writer)?)?.resumed_from()
+    }
+
     /// Whether a matched writer has matched this reader too: it has sent it a HEARTBEAT or a GAP that names this
     /// reader, behind an INFO_DST that names this participant. `None` when it is not matched.
     #[must_use]

@@ -206,6 +206,11 @@ impl WriterProxy {
         }
     }
 
+    /// See [`Reader::resumed_from`](super::Reader::resumed_from).
+    pub(super) fn resumed_from(&self) -> Option<SequenceNumber> {
+        self.resumed.then_some(self.uncounted_before)
+    }
+
     /// The first change that was neither delivered nor counted, if that is known.
     pub(super) fn place(&self) -> Option<SequenceNumber> {
         let settled = if self.resumed { self.uncounted_before } else { SequenceNumber::FIRST };
