@@ -62,6 +62,20 @@ fn history_in_fragments_names_its_reader_where_another_one_takes_it_for_new() {
     }
 }
 
+/// Another reader may have come there, of which the writer has not heard yet.
+#[test]
+fn fragments_that_are_sent_again_to_the_only_reader_of_a_participant_name_it() {
+    let guid = reader_guid(1);
+    let mut source = with_history(3_000);
+    let alone = |n| ReaderProxyConfig { reliable: false, durable: true, ..reader_proxy(n) };
+    source.match_reader(at(10), alone(1));
+    source.match_reader(at(10), alone(2));
+    source.out.clear();
+    source.timer(at(30_000));
+    let sent = samples(&mut source);
+    assert_eq!(sent[..3], [(host(guid.prefix), guid.entity_id); 3]);
+}
+
 #[test]
 fn history_goes_to_a_group_only_where_nobody_takes_it_for_new() {
     // Another reader of the group, whether it has acknowledged, and whether the group is used.

@@ -188,7 +188,8 @@ impl Readers {
     }
 
     /// Whom a message for one reader names if it has no room for INFO_DST: nobody, so that the other readers of the
-    /// participant have it as well, unless one of them would take the change for new.
+    /// participant have it as well, unless one of them would take the change for new. Where there is no other one that is known,
+    /// one that has just come would.
     pub(super) fn addressee(&self, index: usize, sn: SequenceNumber) -> EntityId {
         let Some(guid) = self.guids.get(index) else { return EntityId::UNKNOWN };
         // Sorted by GUID, those of a participant stand together.
@@ -197,7 +198,9 @@ impl Readers {
         let before = before.iter().map(|proxy| &**proxy).rev().take_while(neighbour);
         let after = after.iter().map(|proxy| &**proxy).take_while(neighbour);
         let mut together = before.chain(after);
-        if together.any(|proxy| proxy.takes_for_new(sn)) { guid.entity_id } else { EntityId::UNKNOWN }
+        let alone = together.clone().nth(1).is_none();
+        let named = alone || together.any(|proxy| proxy.takes_for_new(sn));
+        if named { guid.entity_id } else { EntityId::UNKNOWN }
     }
 
     /// A reader needs the work-around for short keys.
