@@ -325,6 +325,7 @@ impl Judge {
             unseen: None,
             stale: false,
             torn: BTreeSet::new(),
+            shown_sets: BTreeSet::new(),
             orderly: false,
         }
     }

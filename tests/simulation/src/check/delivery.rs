@@ -91,6 +91,7 @@ pub(super) fn pair_alone<'a>(run: &'a Run<'_>, w: usize, r: usize) -> Pair<'a> {
         stale: is_stale_possible(run, r, requested),
         orderly: is_orderly(run, writer, reader),
         torn: BTreeSet::new(),
+        shown_sets: super::sets::shown(writer, reader.received.get(&w)),
     }
 }
 

@@ -64,6 +64,8 @@ pub struct Pair<'a> {
     pub stale: bool,
     /// What is in coherent sets that may not be whole.
     pub torn: BTreeSet<u64>,
+    /// The coherent sets of which something was taken.
+    pub shown_sets: BTreeSet<usize>,
     /// Nothing was lost on the way, and nothing overtook anything, when a late joiner was given the history.
     pub orderly: bool,
 }
@@ -80,7 +82,7 @@ pub struct Verdict {
 }
 
 impl Pair<'_> {
-    fn reliable(&self) -> bool {
+    pub(super) fn reliable(&self) -> bool {
         self.offered.reliable && self.requested.reliable
     }
 
@@ -159,13 +161,19 @@ impl Pair<'_> {
         confused || self.by_reader.first().is_some_and(|(met, _)| change.at + IN_FLIGHT >= *met)
     }
 
-    /// Whether a change has arrived, or may have: one without data is not taken as a sample, and the application of a reader
-    /// that is gone did not see what came last.
+    /// Whether a change belongs to a coherent set of which the reader was shown nothing.
+    pub(super) fn withheld(&self, change: &Written) -> bool {
+        self.requested.coherent && change.set.is_some_and(|set| !self.shown_sets.contains(&set))
+    }
+
+    /// Whether a change has arrived, or may have: one without data is not taken as a sample, nor is what was given up with its
+    /// set, and the application of a reader that is gone did not see what came last.
     fn arrives(&self, number: u64) -> bool {
         let met = self.by_reader.first().map_or(Nanos::MAX, |(met, _)| *met);
         let for_it = |change: &Written| self.durable() || change.at + IN_FLIGHT >= met;
-        let empty = self.change(number).is_some_and(|it| it.kind != ChangeKind::Alive && for_it(it));
-        empty || self.taken(number) || self.change(number).is_some_and(|it| self.unseen(it))
+        let hidden = |it: &Written| it.kind != ChangeKind::Alive || self.withheld(it);
+        let hidden = self.change(number).is_some_and(|it| hidden(it) && for_it(it));
+        hidden || self.taken(number) || self.change(number).is_some_and(|it| self.unseen(it))
     }
 
     /// Whether a change may have arrived that the application had no time to take.
@@ -270,12 +278,24 @@ impl Pair<'_> {
         !self.reliable() && self.durable() && partings.into_iter().any(before)
     }
 
+    /// When its writer was lost a reader gave up the set that was open, for all it knew for good. Who is given the history when
+    /// they meet again gets it after all.
+    fn given_up_and_given_again(&self, number: u64) -> bool {
+        let Some(change) = self.change(number).filter(|it| it.set.is_some()) else { return false };
+        let taken = self.received.and_then(|received| received.first_taken_at(number));
+        let again = |spans: &[Span]| {
+            let open = spans[0].1.is_some_and(|parted| change.at < parted);
+            open && taken.is_none_or(|at| at >= spans[1].0)
+        };
+        self.durable() && self.requested.coherent && self.by_reader.windows(2).any(again)
+    }
+
     /// How many numbers may be counted as lost.
     #[must_use]
     pub fn may(&self) -> u64 {
         let lost = |number: &u64| {
             let lacks = !self.taken(*number) && self.reason(*number).is_some();
-            lacks || self.came_after_all(*number)
+            lacks || self.came_after_all(*number) || self.given_up_and_given_again(*number)
         };
         (1..=self.changes.len() as u64).filter(lost).count() as u64
     }
@@ -408,6 +428,11 @@ mod tests {
             }
         }
 
+        fn shown_sets(&self) -> BTreeSet<usize> {
+            let taken = (1..).zip(&self.changes).filter(|(number, _)| self.received.count(*number) > 0);
+            taken.filter_map(|(_, change)| change.set).collect()
+        }
+
         fn verdict(&self) -> (u64, u64, Vec<u64>) {
             let pair = Pair {
                 changes: &self.changes,
@@ -421,6 +446,7 @@ mod tests {
                 unseen: self.unseen,
                 stale: false,
                 torn: BTreeSet::new(),
+                shown_sets: self.shown_sets(),
                 orderly: self.orderly,
             };
             let Verdict { must, may, missing } = pair.verdict();
@@ -579,6 +605,34 @@ mod tests {
         // What nobody sent to this reader tells it nothing.
         story.by_reader = vec![(IN_FLIGHT + 11, None)];
         assert_eq!(story.verdict(), (2, 4, vec![]));
+    }
+
+    #[test]
+    fn a_set_that_is_given_up_tells_of_holes_too() {
+        let mut story = Story::new([3, 4]);
+        story.requested.reliable = false;
+        story.changes[7..9].iter_mut().for_each(|change| change.set = Some(1));
+        assert_eq!(story.verdict().1, 0, "who does not ask for sets is shown each change");
+        story.requested.coherent = true;
+        assert_eq!(story.verdict().1, 4, "8 or 9 may have come, and with it word of 5 to 8");
+        story.received.note(8, 81);
+        assert_eq!(story.verdict().1, 3, "all of a set is shown or nothing");
+    }
+
+    #[test]
+    fn a_set_that_was_open_when_the_writer_was_lost_may_come_again() {
+        let story = |durable: bool, coherent: bool| {
+            let mut story = Story::new([1, 2, 3, 7, 8, 9, 10]);
+            (story.offered.durable, story.requested.durable, story.requested.coherent) =
+                (durable, durable, coherent);
+            story.by_reader = vec![(2, Some(55)), (65, None)];
+            story.changes[2..7].iter_mut().for_each(|change| change.set = Some(1));
+            [4, 5, 6].into_iter().for_each(|number| story.received.note(number, 71));
+            story.verdict().1
+        };
+        assert_eq!(story(true, true), 2, "4 and 5; 3 had been taken by then, 6 and 7 not been written");
+        assert_eq!(story(true, false), 0);
+        assert_eq!(story(false, true), 0);
     }
 
     #[test]

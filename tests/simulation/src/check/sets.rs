@@ -10,7 +10,7 @@ use dunlin_rtps::ChangeKind;
 use super::delivery::{has_rivals, pair_alone};
 use crate::data::Content;
 use crate::failure::Violation;
-use crate::log::{Nanos, ReaderLog, SetLog, Span, WriterLog, Written};
+use crate::log::{Nanos, ReaderLog, Received, SetLog, Span, WriterLog, Written};
 use crate::qos::Qos;
 use crate::run::{MS, Run};
 
@@ -133,8 +133,7 @@ pub(super) fn whole(run: &Run<'_>, found: &mut Vec<Violation>) {
         if !requested(run, r).coherent || !matches(run, w, r) {
             continue;
         }
-        let shown = (1..).zip(&writer.changes).filter(|(number, _)| received.count(*number) > 0);
-        let sets: BTreeSet<usize> = shown.filter_map(|(_, change)| change.set).collect();
+        let sets = shown(writer, Some(received));
         for (set, other) in
             sets.into_iter().flat_map(|set| readers_with(run, r).into_iter().map(move |o| (set, o)))
         {
@@ -197,8 +196,18 @@ fn may_lack(run: &Run<'_>, set: usize, w: usize, r: usize) -> bool {
     let late = reader.created >= begun;
     late || parted(reader.meetings.of(writer.guid)) || parted(writer.meetings.of(reader.guid)) || {
         let pair = pair_alone(run, w, r);
-        writer.members(set).any(|(number, _)| pair.own_reason(number).is_some())
+        // What of a best-effort set has not arrived nobody can tell of one that is not shown.
+        let torn = |(_, change): (u64, &Written)| !pair.reliable() && pair.withheld(change);
+        let lost = |(number, _): (u64, &Written)| pair.own_reason(number).is_some();
+        writer.members(set).any(|member| torn(member) || lost(member))
     }
+}
+
+/// The sets of a writer of which a reader has taken something.
+pub(super) fn shown(writer: &WriterLog, received: Option<&Received>) -> BTreeSet<usize> {
+    let taken = |number: u64| received.is_some_and(|received| received.count(number) > 0);
+    let changes = (1..).zip(&writer.changes).filter(|(number, _)| taken(*number));
+    changes.filter_map(|(_, change)| change.set).collect()
 }
 
 /// Whether what other writers of the publisher write after a change is not shown before it. Nobody can be asked for what is
@@ -211,18 +220,36 @@ pub(crate) fn waits_for(run: &Run<'_>, w: usize, r: usize, number: u64) -> bool 
     met && offered(run, w).reliable && requested(run, r).reliable
 }
 
-/// Since when a change can be shown to a reader; `None` if that depends on others too much.
-pub(super) fn shown_from(run: &Run<'_>, w: usize, r: usize, change: &Written) -> Option<Nanos> {
+/// Since when a change can be shown to a reader which the writer has known since `met`; `None` if that depends on others too
+/// much.
+pub(super) fn shown_from(run: &Run<'_>, w: usize, r: usize, met: Nanos, change: &Written) -> Option<Nanos> {
     let (request, offer) = (requested(run, r), offered(run, w));
-    if request.is_by_publisher() && !is_company_steady(run, w, r, change.at) {
+    let set = change.set.filter(|_| request.coherent);
+    // A set is for those who were there for all of it.
+    let begun = set.map_or(change.at, |set| first_of(run, set, w, r));
+    if begun <= met || (request.is_by_publisher() && !is_company_steady(run, w, r, begun)) {
         return None;
     }
-    match change.set.filter(|_| request.coherent) {
-        None => Some(change.at),
-        // What is replaced in the history tears its set.
-        Some(_) if offer.keep_last.is_some() => None,
-        Some(set) => run.log.sets[set].ended,
+    // What is replaced in the history tears its set.
+    if set.is_some() && offer.keep_last.is_some() {
+        return None;
     }
+    visible_from(run, r, change)
+}
+
+/// Since when a change is visible to a reader at the earliest, if it ever is.
+pub(super) fn visible_from(run: &Run<'_>, r: usize, change: &Written) -> Option<Nanos> {
+    let set = change.set.filter(|_| requested(run, r).coherent);
+    set.map_or(Some(change.at), |set| run.log.sets[set].ended)
+}
+
+/// When the first of a set was written, by all writers who share it.
+fn first_of(run: &Run<'_>, set: usize, w: usize, r: usize) -> Nanos {
+    let begun = run.log.sets[set].begun;
+    if requested(run, r).is_by_publisher() {
+        return begun;
+    }
+    run.log.writers[w].members(set).next().map_or(begun, |(_, first)| first.at)
 }
 
 /// Whether all writers of a publisher had been there for a while, and are, and had met all readers of a subscriber.

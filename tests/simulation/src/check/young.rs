@@ -22,9 +22,9 @@ pub(super) fn young(run: &Run<'_>, found: &mut Vec<Violation>) {
     for (w, writer, r, reader) in super::pairs(run) {
         let Some(met) = judged_from(run, writer, reader) else { continue };
         let mortal = run.scenario.endpoints[writer.plan].qos.lifespan.is_some();
-        for (number, change) in (1_u64..).zip(&writer.changes).filter(|(_, change)| change.at > met) {
-            let Some(shown) = super::sets::shown_from(run, w, r, change) else { continue };
-            let Some(look) = due_at(run, (writer, shown), reader, number, change) else { continue };
+        for (number, change) in (1_u64..).zip(&writer.changes) {
+            let Some(shown) = super::sets::shown_from(run, w, r, met, change) else { continue };
+            let Some(look) = due_at(run, (writer, shown), r, number, change) else { continue };
             let taken = reader.received.get(&w).and_then(|received| received.first_taken_at(number));
             if taken.is_some_and(|taken| taken <= look) {
                 continue;
@@ -63,10 +63,11 @@ fn judged_from(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog) -> Option<
 fn due_at(
     run: &Run<'_>,
     (writer, shown): (&WriterLog, Nanos),
-    reader: &ReaderLog,
+    r: usize,
     number: u64,
     change: &Written,
 ) -> Option<Nanos> {
+    let reader = &run.log.readers[r];
     let plans = &run.scenario.endpoints;
     let (offer, request) = (&plans[writer.plan].qos, &plans[reader.plan].qos);
     let end = |lifespan: u64| (change.at + lifespan * MS).saturating_sub(SLACK);
@@ -84,17 +85,21 @@ fn due_at(
         return None;
     }
     let depth = [offer.keep_last, request.keep_last].into_iter().flatten().min();
-    let stays = depth.is_none_or(|depth| followers(run, reader, change, look) <= depth as usize);
+    let stays = depth.is_none_or(|depth| followers(run, r, shown, change, look) <= depth as usize);
     stays.then_some(look)
 }
 
-/// How many samples of its instance may have come between a sample, itself among them, and a look.
-fn followers(run: &Run<'_>, reader: &ReaderLog, change: &Written, look: Nanos) -> usize {
+/// How many samples of its instance may have become visible between a sample, itself among them, and a look.
+fn followers(run: &Run<'_>, r: usize, shown: Nanos, change: &Written, look: Nanos) -> usize {
+    let reader = &run.log.readers[r];
     let plan = &run.scenario.endpoints[reader.plan];
     let writers =
         run.log.writers.iter().filter(|other| run.scenario.endpoints[other.plan].topic == plan.topic);
     let same = |other: &&Written| !plan.keyed || other.key == change.key;
-    let about = |other: &&Written| other.at + SLACK >= change.at && other.at <= look;
+    let about = |other: &&Written| {
+        let visible = super::sets::visible_from(run, r, other);
+        visible.is_some_and(|visible| visible + SLACK >= shown && visible <= look)
+    };
     writers.flat_map(|writer| &writer.changes).filter(same).filter(about).count()
 }
 
