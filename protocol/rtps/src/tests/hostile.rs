@@ -505,3 +505,29 @@ fn what_was_acknowledged_is_not_sent_to_a_forger_as_long_as_the_reader_has_it() 
     ask(&mut source, 1_100, 1, 100);
     assert!((1_110..1_200).map(|millis| ask(&mut source, millis, 1, 100)).sum::<usize>() > 100_000);
 }
+
+/// A reader that has started again has got a fragment of what it had acknowledged by way of others, and asks for the rest.
+#[test]
+fn fragments_of_what_was_acknowledged_are_sent_to_who_asks_twice() {
+    let mut source = Source::new(WriterConfig { transient_local: true, ..WriterConfig::default() });
+    source.match_reader(at(0), ReaderProxyConfig { durable: true, ..reader_proxy(1) });
+    source.write(at(1), 5_000);
+    source.out.clear();
+    requests(&mut source, 5, 1, 2, 1);
+    let guid = reader_guid(1);
+    let ask = |source: &mut Source, millis: u64| {
+        let nack = NackFrag {
+            reader_id: guid.entity_id,
+            writer_id: WRITER.entity_id,
+            writer_sn: SequenceNumber(1),
+            fragment_number_state: FragmentNumberSet::from_parts(2, 32, &[0xe000_0000]).unwrap(),
+            count: millis as i32,
+        };
+        let now = at(millis * 1000);
+        source.writer.on_nack_frag(now, guid.prefix, &nack, &source.history, &mut source.out);
+        source.timer(now);
+        source.sent().into_iter().flatten().filter(|seen| matches!(seen, Seen::Frag { .. })).count()
+    };
+    assert_eq!(ask(&mut source, 100), 0);
+    assert!((120..200).map(|millis| ask(&mut source, millis)).sum::<usize>() >= 3);
+}

@@ -92,7 +92,9 @@ impl Writer {
         let fragmented = self.is_fragmented(sn, history);
         let Some(proxy) = self.readers.get_mut(index) else { return false };
         let previous = proxy.requests.due;
-        if !proxy.may_have(sn) {
+        if !proxy.may_have(now, sn) {
+            self.owe_reply(now, index);
+            self.reply_if_due(now, index, history, out);
             return true;
         }
         if sn > proxy.start && fragmented {

@@ -231,15 +231,21 @@ impl ReaderProxy {
         if kept == self.start || !set.iter().any(|sn| sn >= base && sn > self.start && sn <= kept) {
             return base;
         }
-        match self.account.made().ask(now, base, self.acked, self.round_trip.window()) {
+        let round_trip = self.round_trip.window();
+        match self.account.made().ask(now, base, kept, round_trip) {
             Again::Believed => base,
             Again::Doubtful => self.acked.next(),
         }
     }
 
-    /// Whether it may be sent a change when it asks for it.
-    pub(crate) fn may_have(&self, sn: SequenceNumber) -> bool {
-        sn > self.acked || self.account.has_again(sn)
+    /// Whether it may be sent fragments of a change for which it asks: another sign that it does not have what it had
+    /// acknowledged.
+    pub(crate) fn may_have(&mut self, now: MonoTime, sn: SequenceNumber) -> bool {
+        let kept = self.acked.max(self.start);
+        sn > kept || sn <= self.start || {
+            let round_trip = self.round_trip.window();
+            self.account.made().ask(now, sn, kept, round_trip) == Again::Believed
+        }
     }
 
     fn want_nothing(&mut self, frugal: bool) {

@@ -15,6 +15,8 @@ const PER_SECOND: u64 = 1 << 20;
 const SECOND_SIGN_AFTER: Duration = Duration::from_millis(10);
 /// The first of the two does not count any more after this time.
 const FIRST_SIGN_FOR: Duration = Duration::from_secs(3);
+/// The longest way to a reader and back that is waited for between them.
+const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(1);
 
 /// The repairs of one reader that have to be accounted for.
 #[derive(Clone, Debug, Default)]
@@ -107,7 +109,7 @@ impl RepairAccount {
         }
         let age = self.asked_again.map(|at| now.since(at));
         match age.filter(|age| *age < FIRST_SIGN_FOR) {
-            Some(age) if age >= SECOND_SIGN_AFTER.max(round_trip) => {
+            Some(age) if age >= SECOND_SIGN_AFTER.max(round_trip.min(LONGEST_ROUND_TRIP)) => {
                 self.asked_again = None;
                 self.again_through = acked;
                 self.granted = base.previous();
@@ -127,11 +129,6 @@ impl RepairAccount {
         if base > self.again_through {
             self.again_through = SequenceNumber::ZERO;
         }
-    }
-
-    /// Whether it gets a change again that it had acknowledged.
-    pub(crate) fn has_again(&self, sn: SequenceNumber) -> bool {
-        sn <= self.again_through
     }
 
     /// Whether it has asked for what it had acknowledged, and has not said otherwise since.
@@ -191,9 +188,8 @@ mod tests {
         account.contradict(acked.next());
         assert_eq!(ask(&mut account, 100), Again::Doubtful, "the reader itself has answered");
         assert_eq!(ask(&mut account, 4_000), Again::Doubtful, "too old");
-        assert!(account.is_doubtful(at(4_010)) && !account.has_again(acked));
+        assert!(account.is_doubtful(at(4_010)));
         assert_eq!(ask(&mut account, 4_060), Again::Believed);
-        assert!(account.has_again(acked) && !account.has_again(acked.next()));
         assert_eq!(ask(&mut account, 4_061), Again::Believed);
         account.contradict(acked.next());
         assert_eq!(ask(&mut account, 4_100), Again::Doubtful);
