@@ -99,7 +99,8 @@ pub(super) struct WriterProxy {
     pub(super) partials: Lazy<Reassembly>,
     /// Highest change the writer has announced.
     pub(super) announced: SequenceNumber,
-    historical_last: Option<SequenceNumber>,
+    /// The last change of the history; unknown until the writer says what it has.
+    historical_last: SequenceNumber,
     pub(super) heartbeats: CountFilter,
     pub(super) fragment_heartbeats: CountFilter,
     /// The sink has rejected the expected change, which is the first in the store.
@@ -150,7 +151,7 @@ impl WriterProxy {
             uncounted_before: SequenceNumber::ZERO,
             partials: Lazy::default(),
             announced: SequenceNumber::ZERO,
-            historical_last: None,
+            historical_last: SequenceNumber::UNKNOWN,
             heartbeats: CountFilter::default(),
             fragment_heartbeats: CountFilter::default(),
             blocked: false,
@@ -224,8 +225,12 @@ impl WriterProxy {
         if self.cfg.unicast.is_empty() { &self.cfg.multicast } else { &self.cfg.unicast }
     }
 
+    fn has_history(&self) -> bool {
+        self.historical_last != SequenceNumber::UNKNOWN && self.expected > self.historical_last
+    }
+
     pub(super) fn historical_complete(&self) -> bool {
-        !(self.reliable && self.cfg.durable) || self.historical_last.is_some_and(|last| self.expected > last)
+        !(self.reliable && self.cfg.durable) || self.has_history()
     }
 
     /// Whether a change needs nothing more: it was received, is irrelevant or was given up.
@@ -279,7 +284,9 @@ impl WriterProxy {
         self.told |= self.cfg.durable && self.knows_reader;
         self.floor = self.floor.max(first);
         self.announced = last;
-        self.historical_last.get_or_insert(last);
+        if self.historical_last == SequenceNumber::UNKNOWN {
+            self.historical_last = last;
+        }
         self.heard();
         if let Some(partials) = self.partials.if_made() {
             partials.announce_through(last);
