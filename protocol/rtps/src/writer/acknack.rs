@@ -52,8 +52,7 @@ impl Writer {
         self.note_return(index);
         self.release_requested(now, index, set, history, out);
         self.request(now, index, set);
-        let doubtful = self.readers.get(index).is_some_and(|proxy| proxy.account.is_doubtful(now));
-        if !acknack.final_flag || doubtful {
+        if !acknack.final_flag {
             self.owe_reply(now, index);
         }
         if moved && self.acked_by_all() < self.transmission.pushed() {
@@ -92,11 +91,6 @@ impl Writer {
         let fragmented = self.is_fragmented(sn, history);
         let Some(proxy) = self.readers.get_mut(index) else { return false };
         let previous = proxy.requests.due;
-        if !proxy.may_have(now, sn) {
-            self.owe_reply(now, index);
-            self.reply_if_due(now, index, history, out);
-            return true;
-        }
         if sn > proxy.start && fragmented {
             let suppression = proxy.suppression(self.cfg.nack_suppression);
             let (requests, numbers) = (proxy.requests.made(), &nack.fragment_number_state);

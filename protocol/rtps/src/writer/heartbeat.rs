@@ -12,8 +12,6 @@ use dunlin_wire::{Heartbeat, HeartbeatFrag, size};
 
 /// Answers to ACKNACKs of one reader are at least this far apart, so that two peers that answer each other do not spin.
 const REPLY_INTERVAL: Duration = Duration::from_millis(1);
-/// A reader that asks for what it had acknowledged is asked what it has in this interval.
-const DOUBT_INTERVAL: Duration = Duration::from_millis(15);
 
 /// A group is used for what not all of its members want if at least one in so many of all readers does.
 pub(super) const GROUP_SHARE: usize = 4;
@@ -124,7 +122,7 @@ impl Writer {
         if with_heartbeat && !proxy.start_known && !told {
             self.gaps.insert(0, SnRange::new(SequenceNumber::FIRST, proxy.start));
         }
-        let complete = !proxy.needs_heartbeat(self.transmission.pushed()) && !proxy.account.has_asked_again();
+        let complete = !proxy.needs_heartbeat(self.transmission.pushed());
         let last = proxy.announced_through(self.transmission.on_wire());
         let heartbeat = with_heartbeat
             .then(|| Heartbeat { final_flag: complete, ..self.announce(guid.entity_id, last, history) });
@@ -181,10 +179,6 @@ impl Writer {
         }
         proxy.reply_due = None;
         proxy.replied_at = Some(now);
-        if proxy.account.is_doubtful(now) {
-            // Its answer may be lost, and HEARTBEATs to all do not ask who has acknowledged everything.
-            proxy.reply_due = Some(now.plus(DOUBT_INTERVAL.max(proxy.round_trip.window())));
-        }
         self.tell_untold(index, true, history, out);
         self.heartbeat_soon(now);
     }

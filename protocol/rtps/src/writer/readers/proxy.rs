@@ -4,7 +4,7 @@ use crate::count::CountFilter;
 use crate::lazy::Lazy;
 use crate::timing::{earliest, is_due};
 use crate::writer::inactivity::Silence;
-use crate::writer::repairs::{Again, RepairAccount, Requests, RoundTrip, Suppression, WHOLE};
+use crate::writer::repairs::{RepairAccount, Requests, RoundTrip, Suppression, WHOLE};
 use crate::writer::transmission::Flow;
 use crate::writer::withheld::Separation;
 use crate::{ReaderProxyConfig, WriterConfig};
@@ -181,7 +181,6 @@ impl ReaderProxy {
             self.start = self.acked;
         }
         self.start_known |= base > self.start;
-        let base = self.first_to_repair(now, set, base);
         if set.is_empty() && base > self.start && self.requests.fragments.is_empty() {
             self.want_nothing(terms.frugal);
             return 0;
@@ -211,41 +210,6 @@ impl ReaderProxy {
             requests.rearm_for_more(terms.serve_at, previous);
         }
         suppressed
-    }
-
-    /// The first change that is repaired for a reader that asks for those from `base` on: what it had acknowledged it gets
-    /// again only when it has shown not to have it.
-    fn first_to_repair(
-        &mut self,
-        now: MonoTime,
-        set: &SequenceNumberSet,
-        base: SequenceNumber,
-    ) -> SequenceNumber {
-        if base > self.acked
-            && let Some(account) = self.account.if_made()
-        {
-            account.contradict(base);
-        }
-        // What was written before it came is not sent, but told of.
-        let kept = self.acked.max(self.start);
-        if kept == self.start || !set.iter().any(|sn| sn >= base && sn > self.start && sn <= kept) {
-            return base;
-        }
-        let round_trip = self.round_trip.window();
-        match self.account.made().ask(now, base, kept, round_trip) {
-            Again::Believed => base,
-            Again::Doubtful => self.acked.next(),
-        }
-    }
-
-    /// Whether it may be sent fragments of a change for which it asks: another sign that it does not have what it had
-    /// acknowledged.
-    pub(crate) fn may_have(&mut self, now: MonoTime, sn: SequenceNumber) -> bool {
-        let kept = self.acked.max(self.start);
-        sn > kept || sn <= self.start || {
-            let round_trip = self.round_trip.window();
-            self.account.made().ask(now, sn, kept, round_trip) == Again::Believed
-        }
     }
 
     fn want_nothing(&mut self, frugal: bool) {

@@ -11,13 +11,6 @@ const TIMES: u64 = 8;
 const OVERHEAD: u64 = 256;
 /// Octets in a second beyond that.
 const PER_SECOND: u64 = 1 << 20;
-/// A reader that asks for what it had acknowledged has to ask twice, so far apart at least: one that has it says so meanwhile.
-const SECOND_SIGN_AFTER: Duration = Duration::from_millis(10);
-/// The first of the two does not count any more after this time.
-const FIRST_SIGN_FOR: Duration = Duration::from_secs(3);
-/// The longest way to a reader and back that is waited for between them.
-const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(1);
-
 /// The repairs of one reader that have to be accounted for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RepairAccount {
@@ -28,30 +21,11 @@ pub(crate) struct RepairAccount {
     credit: u64,
     /// What was sent beyond that is paid by then.
     paid_at: MonoTime,
-    /// When it asked for what it had acknowledged.
-    asked_again: Option<MonoTime>,
-    /// It does not have it: it gets what it had acknowledged up to here again.
-    again_through: SequenceNumber,
 }
 
 impl Blank for RepairAccount {
-    const BLANK: &'static Self = &Self {
-        log: RepairLog::new(),
-        granted: SequenceNumber::ZERO,
-        credit: 0,
-        paid_at: MonoTime(0),
-        asked_again: None,
-        again_through: SequenceNumber::ZERO,
-    };
-}
-
-/// What a writer makes of a reader that asks for what it had acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Again {
-    /// It is to be asked whether that is so.
-    Doubtful,
-    /// It was asked, and says it again: it has started again, or has forgotten the writer.
-    Believed,
+    const BLANK: &'static Self =
+        &Self { log: RepairLog::new(), granted: SequenceNumber::ZERO, credit: 0, paid_at: MonoTime(0) };
 }
 
 impl RepairAccount {
@@ -78,8 +52,7 @@ impl RepairAccount {
 
     /// Whether nothing stands in it that would be missed.
     pub(crate) fn is_settled(&self) -> bool {
-        let again = self.asked_again.is_some() || self.again_through > SequenceNumber::ZERO;
-        self.log.is_empty() && self.paid_at == MonoTime(0) && !again
+        self.log.is_empty() && self.paid_at == MonoTime(0)
     }
 
     /// When the next repair may leave.
@@ -93,52 +66,6 @@ impl RepairAccount {
         if through >= self.granted {
             self.credit = 0;
         }
-    }
-
-    /// The reader asks for changes from `base` on. What it had acknowledged, up to `acked`, it gets only if it is shown
-    /// not to have it; `round_trip` is how long a question and its answer take.
-    pub(crate) fn ask(
-        &mut self,
-        now: MonoTime,
-        base: SequenceNumber,
-        acked: SequenceNumber,
-        round_trip: Duration,
-    ) -> Again {
-        if base <= self.again_through {
-            return Again::Believed;
-        }
-        let age = self.asked_again.map(|at| now.since(at));
-        match age.filter(|age| *age < FIRST_SIGN_FOR) {
-            Some(age) if age >= SECOND_SIGN_AFTER.max(round_trip.min(LONGEST_ROUND_TRIP)) => {
-                self.asked_again = None;
-                self.again_through = acked;
-                self.granted = base.previous();
-                Again::Believed
-            }
-            Some(_) => Again::Doubtful,
-            None => {
-                self.asked_again = Some(now);
-                Again::Doubtful
-            }
-        }
-    }
-
-    /// It asks for nothing that it had acknowledged.
-    pub(crate) fn contradict(&mut self, base: SequenceNumber) {
-        self.asked_again = None;
-        if base > self.again_through {
-            self.again_through = SequenceNumber::ZERO;
-        }
-    }
-
-    /// Whether it has asked for what it had acknowledged, and has not said otherwise since.
-    pub(crate) fn has_asked_again(&self) -> bool {
-        self.asked_again.is_some()
-    }
-
-    /// Whether it is to be asked what it has, as long as that lasts.
-    pub(crate) fn is_doubtful(&self, now: MonoTime) -> bool {
-        self.asked_again.is_some_and(|at| now.since(at) < FIRST_SIGN_FOR)
     }
 }
 
@@ -175,23 +102,5 @@ mod tests {
         account.grant(SequenceNumber(6), 0);
         account.spend(at(1), 1 << 20);
         assert!(account.ready_at() > at(900));
-    }
-
-    #[test]
-    fn what_was_acknowledged_takes_two_signs_without_contradiction() {
-        let (base, acked) = (SequenceNumber(3), SequenceNumber(9));
-        let mut account = RepairAccount::default();
-        let ask =
-            |account: &mut RepairAccount, ms| account.ask(at(ms), base, acked, Duration::from_millis(50));
-        assert_eq!(ask(&mut account, 1), Again::Doubtful);
-        assert_eq!(ask(&mut account, 40), Again::Doubtful, "within the round trip");
-        account.contradict(acked.next());
-        assert_eq!(ask(&mut account, 100), Again::Doubtful, "the reader itself has answered");
-        assert_eq!(ask(&mut account, 4_000), Again::Doubtful, "too old");
-        assert!(account.is_doubtful(at(4_010)));
-        assert_eq!(ask(&mut account, 4_060), Again::Believed);
-        assert_eq!(ask(&mut account, 4_061), Again::Believed);
-        account.contradict(acked.next());
-        assert_eq!(ask(&mut account, 4_100), Again::Doubtful);
     }
 }

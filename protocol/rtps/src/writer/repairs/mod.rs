@@ -6,7 +6,7 @@ mod log;
 mod requests;
 mod round_trip;
 
-pub(crate) use account::{Again, RepairAccount};
+pub(crate) use account::RepairAccount;
 pub(crate) use log::{Suppression, WHOLE};
 pub(crate) use requests::{FragmentRequest, Requests};
 pub(crate) use round_trip::RoundTrip;
