@@ -40,7 +40,7 @@ until_told() { # until_told PATTERN COMMAND...
 
 # Numbers, host and user masked, lines sorted: what is left of a picture that must not change from run to run.
 form() {
-    sed -E 's/^on host .*/on host/; s/(dunlin [0-9]+) +[^ ]+/\1/; s/[0-9a-f]{8,}//g; s/[0-9]+(\.[0-9]+)?k?//g; s/[ -]+/ /g' "$1" | sort
+    sed -E 's/^on host .*/on host/; s/(dunlin [0-9]+) +[^ ]+/\1/; s/[0-9a-f]{8,}//g; s/[0-9]+(\.[0-9]+)?k?//g; s/dunlin sh[^ ]*…[^ ]* ?/dunlin shapes /g; s/[ -]+/ /g; s/ </</g' "$1" | sort
 }
 
 keep() { # keep NAME: unless it is what is there already
