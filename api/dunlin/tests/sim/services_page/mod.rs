@@ -1,4 +1,4 @@
-//! The example of docs/services-api.md does what the page says, and is the one that stands there.
+//! The example of docs/services-api.md does what the page says. `cargo xtask tidy` sees that it is the one that stands there.
 
 mod example;
 
@@ -7,13 +7,6 @@ use dunlin::qos::{SubscriberQos, TopicQos};
 use dunlin::sim::{Result, Sim};
 use dunlin::{DomainParticipant, DynamicType};
 use example::Route;
-
-#[test]
-fn the_page_shows_the_example() {
-    let page = include_str!("../../../../../docs/services-api.md");
-    let example = format!("```rust\n{}```\n", include_str!("example.rs"));
-    assert!(page.contains(&example), "copy tests/sim/services_page/example.rs into the page");
-}
 
 #[test]
 fn the_example_routes_and_stores() {
