@@ -48,7 +48,7 @@ mod tests {
     fn who_is_meant_alone_is_named() {
         let (two, three) = (GuidPrefix([2; 12]), GuidPrefix([3; 12]));
         assert_eq!((receiver(0, &[two]), receiver(0, &[two, two])), (Some(two), Some(two)));
-        for (before, all) in [(0, &[][..]), (1, &[two]), (0, &[two, three]), (0, &[GuidPrefix::UNKNOWN])] {
+        for (before, all) in [(1, &[][..]), (1, &[two]), (0, &[two, three]), (0, &[GuidPrefix::UNKNOWN])] {
             assert_eq!(receiver(before, all), None, "{before} {all:?}");
         }
     }
