@@ -18,7 +18,7 @@ history.depth = 4
 base = "common"
 publisher.partition.names = ["north", "south"]
 participant.user_data.value = "abc"
-participant.property."dunlin.note" = "x"
+participant.property."site.note" = "x"
 
 [[profile.sensor.writer]]
 durability.kind = "transient_local"
@@ -82,7 +82,7 @@ fn what_is_printed_reads_back() {
     let again = Config::from_toml("g.toml", &config.effective().to_string()).unwrap();
     assert_eq!(again.profiles.to_string(), config.profiles.to_string());
     assert_eq!(again.profiles.writer_qos("sensor", "Camera"), config.profiles.writer_qos("sensor", "Camera"));
-    assert!(config.profiles.to_string().contains("property.\"dunlin.note\" = \"x\""));
+    assert!(config.profiles.to_string().contains("property.\"site.note\" = \"x\""));
 }
 
 #[test]
