@@ -28,6 +28,7 @@ for group in "$@"; do
         need python3 python3
         need iproute2 /usr/sbin/tc
         need ethtool /usr/sbin/ethtool
+        need nftables /usr/sbin/nft
         need tshark tshark
         need procps ps
         ;;
