@@ -87,26 +87,31 @@ fn peer_reads_frames((participant, mut peer): (DomainParticipant, Peer)) -> Resu
 }
 
 #[test]
+#[ignore = "needs the peers: make interop"]
 fn dunlin_connects_and_fast_dds_writes() -> Result<()> {
     peer_writes_shapes(connect("connects-reads", "shape-pub", 181)?)
 }
 
 #[test]
+#[ignore = "needs the peers: make interop"]
 fn dunlin_connects_and_fast_dds_reads() -> Result<()> {
     peer_reads_shapes(connect("connects-writes", "shape-sub", 182)?)
 }
 
 #[test]
+#[ignore = "needs the peers: make interop"]
 fn fast_dds_connects_and_writes() -> Result<()> {
     peer_writes_shapes(listen("listens-reads", "shape-pub", 183)?)
 }
 
 #[test]
+#[ignore = "needs the peers: make interop"]
 fn fast_dds_connects_and_reads() -> Result<()> {
     peer_reads_shapes(listen("listens-writes", "shape-sub", 184)?)
 }
 
 #[test]
+#[ignore = "needs the peers: make interop"]
 fn large_samples_pass_over_a_connection_of_either_side() -> Result<()> {
     peer_reads_frames(connect("connects-frames", "video-sub", 185)?)?;
     peer_reads_frames(listen("listens-frames", "video-sub", 186)?)
