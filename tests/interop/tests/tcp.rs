@@ -43,7 +43,7 @@ fn peer_writes_shapes((participant, mut peer): (DomainParticipant, Peer)) -> Res
     for x in 0..100 {
         peer.tell(&format!("write BLUE {x} 2 30"))?;
     }
-    peer.tell("dispose BLUE 0 0 0")?;
+    peer.tell("dispose BLUE")?;
     let mut seen = Vec::new();
     eventually("100 samples and the end of the instance", || {
         let samples = reader.take(200)?;
