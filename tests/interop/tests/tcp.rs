@@ -1,7 +1,7 @@
 //! Fast DDS over its TCP transport, in both directions of the connection and of the data.
 
 use anyhow::{Result, ensure};
-use dunlin::DomainParticipant;
+use dunlin::{DomainParticipant, InstanceState};
 use dunlin_interop::{
     Peer, ShapeType, Vendor, VideoFrame, crc_of_frame, eventually, participant_with, payload_of_frame,
     reader, writer,
@@ -48,7 +48,7 @@ fn peer_writes_shapes((participant, mut peer): (DomainParticipant, Peer)) -> Res
     eventually("100 samples and the end of the instance", || {
         let samples = reader.take(200)?;
         seen.extend(samples.iter().filter_map(|sample| Some(sample.data.as_ref()?.x)));
-        let disposed = samples.iter().any(|sample| sample.data.is_none());
+        let disposed = samples.iter().any(|it| it.info.instance_state == InstanceState::NotAliveDisposed);
         Ok(disposed.then_some(()))
     })?;
     ensure!(seen == (0..100).collect::<Vec<_>>(), "{seen:?}");

@@ -264,7 +264,8 @@ fn each_staged_pair_has_its_cause_and_no_other() {
     assert!(all_names(&kept).is_empty() && kept["pairs"][0]["matched"] == true, "{kept}");
     assert_eq!(names(&kept["pairs"][0]["notes"]), ["DURABILITY"]);
     let told = text(&["why", "Kept", "-d", domain, "--wait", "0.5"]);
-    let wanted = "match\n  note: DURABILITY: TRANSIENT is offered without a durability service: ";
+    let wanted =
+        "match\n  note: DURABILITY: TRANSIENT is offered without a durability service in the domain: ";
     assert!(told.contains(wanted) && told.contains("durability.without_service"), "{told}");
     let plain = ask(domain, "Plain", &["--wait", "0.5"], pair_is_known);
     assert!(all_names(&plain).is_empty() && names(&plain["pairs"][0]["notes"]).is_empty(), "{plain}");
