@@ -125,7 +125,7 @@ fn number(count: usize) -> u32 {
 schema! {
     /// The domain.
     domain: DomainSection {
-        /// The domain of programs that are not told another, 0 to 232.
+        /// The domain of programs that name none, 0 to 232.
         id: u32 = 0;
         /// Only participants with the same tag see each other.
         tag: String = String::new();
@@ -140,10 +140,10 @@ schema! {
         announcement_period: Duration = driver().announcement_period;
         /// How long others keep this participant without a sign of life.
         lease_duration: Duration = driver().lease_duration;
-        /// Tell the others the name of this host, the process id and the name of the program's file, as properties of the
-        /// participant, for tools such as dunlin ls. On a network of strangers, turn it off.
+        /// Announce the name of this host, the process id and the name of the program's file, as properties of the
+        /// participant, for tools such as dunlin ls. On an untrusted network, turn it off.
         announce_process: bool = true;
-        /// Tell them the user, and the folder of the program's file, too. Without announce_process nothing is told.
+        /// Announce the user, and the folder of the program's file, too. Without announce_process neither is announced.
         announce_process_in_full: bool = false;
     }
     /// Sockets and interfaces.
@@ -208,7 +208,7 @@ schema! {
         authorities: String = String::new();
         /// The name that certificates of others must have; empty: the address that is connected to.
         server_name: String = String::new();
-        /// Those who connect must show a certificate of one of the authorities, too.
+        /// Demand a certificate of one of the authorities from those who connect, too.
         client_certificates: bool = false;
     }
     /// Shared memory with other processes of the host, see `docs/shared-memory.md`. Discovery stays on the network; data
@@ -233,7 +233,7 @@ schema! {
     /// How the threads that receive user data wait and run; `docs/waiting.md` says what each choice costs. Participants of a
     /// process with different choices have sockets and threads of their own.
     receive: ReceiveSection {
-        /// What they do while nothing arrives: "blocking" sleeps, "polling" looks again and again and takes a core,
+        /// While nothing arrives: "blocking" sleeps, "polling" looks again and again and takes a core,
         /// "adaptive" looks for a moment where the next datagram is about to come, and sleeps otherwise.
         waiting: Waiting = Waiting::Adaptive;
         /// Longest time that "adaptive" looks for one datagram; twice as long after a sleep.
@@ -280,11 +280,11 @@ schema! {
         pacing_rate: Switch<Rate> = Switch::Off;
         /// What a paced writer may send at once after a pause.
         pacing_burst: Size = Size(64 << 10);
-        /// New data that each writer has under way at once to reliable Dunlin readers that did not say yet that they took
-        /// it; "0B" is no bound. "127KiB" fits into a receive buffer of the usual 208KiB.
+        /// Most new data of each writer in flight to reliable Dunlin readers that have not confirmed it; "0B": no bound.
+        /// "127KiB" fits into a receive buffer of the usual 208KiB.
         send_window: Size = size(tuning().window);
-        /// What send_window grows to at most where a reader on this host says that its receive buffer has the room; "0B" keeps
-        /// it as it is.
+        /// What send_window grows to at most for a reader on this host whose receive buffer has the room; "0B" keeps
+        /// send_window as it is.
         send_window_limit: Size = size(tuning().window_limit);
         /// How long a writer with a full window waits for a reader that does not answer.
         send_window_patience: Duration = tuning().window_patience;
@@ -297,9 +297,9 @@ schema! {
         max_reassembly: Size = size(tuning().max_reassembly_bytes);
         /// Partly received samples of each remote writer; a larger sample is never received.
         max_reassembly_per_writer: Size = size(tuning().max_reassembly_bytes_per_writer);
-        /// Samples of each remote writer that wait for the ones before them, in octets.
+        /// Samples of each remote writer that wait for the ones before them, in bytes.
         max_out_of_order: Size = size(tuning().max_out_of_order_bytes);
-        /// The same, of all remote writers at one reader.
+        /// Samples of all remote writers together that wait at one reader for the ones before them, in bytes.
         max_out_of_order_total: Size = size(tuning().max_out_of_order_bytes_total);
         /// Samples of each remote writer that wait for the ones before them.
         max_out_of_order_samples: u32 = number(tuning().max_out_of_order_samples);
@@ -310,7 +310,7 @@ schema! {
         /// How long a sample may wait for others although its writer has no LATENCY_BUDGET, when it was written in a
         /// burst: right behind several others. "0s" sends every sample at once.
         burst_delay: Duration = tuning().burst_delay;
-        /// Samples of one writer that may wait, in octets: at this size they leave.
+        /// Samples of one writer that may wait, in bytes: at this size they leave.
         max_size: Size = size(tuning().batch_octets);
     }
     /// Filters of readers, see `docs/filters.md`.
@@ -334,7 +334,7 @@ schema! {
         max_participants: u32 = number(quotas().max_participants);
         /// Remote participants that have not shown yet that they receive where they say. The oldest gives way to another.
         max_unverified: u32 = number(quotas().max_unverified);
-        /// The same, of one source address.
+        /// Remote participants of one source address that have not shown yet that they receive where they say.
         max_unverified_per_source: u32 = number(quotas().max_unverified_per_source);
         /// Writers and readers of all remote participants.
         max_endpoints: u32 = number(quotas().max_endpoints);
@@ -348,12 +348,12 @@ schema! {
         max_opaque: Size = size(quotas().max_opaque_octets);
         /// Type information of one endpoint.
         max_type: Size = size(quotas().max_type_octets);
-        /// A type object, or those of types that depend on each other, that others are told; what is larger goes by name. Who
+        /// Largest type object that is sent to others, or those of types that depend on each other; larger types match by name. Who
         /// learns it needs `max_reassembly_per_participant` for it.
         max_told_type: Size = size(quotas().max_told_type_octets);
-        /// Type objects told by all remote participants.
+        /// Type objects learnt from all remote participants.
         max_type_objects: Size = size(quotas().max_type_object_octets);
-        /// The same, by one remote participant.
+        /// Type objects learnt from one remote participant.
         max_type_objects_per_participant: Size = size(quotas().max_type_object_octets_per_participant);
         /// One name of a topic, type, entity or partition.
         max_string: Size = size(quotas().max_string_octets);
@@ -361,11 +361,11 @@ schema! {
         max_partitions: u32 = number(quotas().max_partitions);
         /// Announcements received in part, at each of the three built-in readers.
         max_reassembly: Size = size(quotas().max_reassembly_octets);
-        /// The same, of one remote participant.
+        /// Announcements of one remote participant that were received in part.
         max_reassembly_per_participant: Size = size(quotas().max_reassembly_octets_per_participant);
         /// Announcements that wait for the ones before them, at each of the three built-in readers.
         max_out_of_order: Size = size(quotas().max_out_of_order_octets);
-        /// The same, of one remote participant.
+        /// Announcements of one remote participant that wait for the ones before them.
         max_out_of_order_per_participant: Size = size(quotas().max_out_of_order_octets_per_participant);
         /// Locators in one list.
         max_locators: u32 = number(quotas().max_locators);
