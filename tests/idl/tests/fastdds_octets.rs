@@ -59,7 +59,7 @@ use Outcome::{Equal, Lost, Read};
 /// From XCDR1 to both, from XCDR2 to both.
 type Outcomes = [[Outcome; 2]; 2];
 
-/// What is not equal in every form; `docs/xtypes.md` has the table.
+/// What is not equal in every form; `docs/type-comparisons.md` has the table.
 const DIFFERENCES: [(&[&str], Outcomes, &str); 5] = [
     (
         &[
@@ -108,7 +108,7 @@ const DIFFERENCES: [(&[&str], Outcomes, &str); 5] = [
 /// Types whose key hash is another: for Fast DDS all of a union is key, not what is marked in it alone.
 const OTHER_KEYS: [&str; 1] = ["U::ByKeyed"];
 
-/// Types that the peer does not have (`docs/xtypes.md`).
+/// Types that the peer does not have (`docs/type-comparisons.md`).
 const MISSING: [&str; 6] =
     ["A::OfSequences", "D::Choice", "E::All", "O::TryConstruct", "S::OfSequencesOfStructs", "U::Topic"];
 

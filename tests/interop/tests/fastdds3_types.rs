@@ -1,5 +1,5 @@
 //! Types that fastddsgen makes of IDL: what Fast DDS 3 announces of them and tells when asked, against Dunlin's, for the types
-//! that are compared with Cyclone DDS (`protocol/xtypes/tests/cyclone`). `docs/xtypes.md` says why what differs does.
+//! that are compared with Cyclone DDS (`protocol/xtypes/tests/cyclone`). `docs/type-comparisons.md` says why what differs does.
 
 use anyhow::{Context, Result, ensure};
 use dunlin::xtypes::{
