@@ -454,7 +454,7 @@ impl Port for World {
 
     fn follow_peers(&mut self, _: &Member, _: &mut Output, _: SendMode) {}
 
-    fn leave_lost_ways(&mut self, _: &Member) {}
+    fn close_lost_paths(&mut self, _: &Member) {}
 
     fn space_freed(&mut self, _: &Member) {}
 

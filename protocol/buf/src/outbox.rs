@@ -195,7 +195,7 @@ impl Outbox {
 
     /// Appends shared bytes that end the datagram under construction but for padding: whoever gets it in this process, or where
     /// they lie, may take them [as they are](Datagram::last).
-    pub fn put_last(&mut self, bytes: SharedBytes) {
+    pub fn put_tail(&mut self, bytes: SharedBytes) {
         self.put_part(bytes, Part::Last);
     }
 
@@ -243,7 +243,7 @@ impl Outbox {
     }
 
     /// Puts datagrams from number `from` on together that have the same destinations and class and begin with the same `header`
-    /// octets, of which one copy is left, up to `max_len` octets. Nothing is put behind what is [last](Self::put_last). `follows` says, given how a datagram begins, whether
+    /// octets, of which one copy is left, up to `max_len` octets. Nothing is put behind what is [last](Self::put_tail). `follows` says, given how a datagram begins, whether
     /// it may stand behind another one. What goes to one destination stays in order.
     pub fn join(&mut self, from: usize, max_len: usize, header: usize, follows: impl Fn(&[u8]) -> bool) {
         let Some(entries) = self.entries.get(from..).filter(|entries| entries.len() > 1) else { return };
@@ -372,7 +372,7 @@ impl<'a> Datagram<'a> {
         parts.iter().map(|part| outbox.part_bytes(part))
     }
 
-    /// The shared octets that [end](Outbox::put_last) it, with the number of octets before them; only if at most the padding of
+    /// The shared octets that [end](Outbox::put_tail) it, with the number of octets before them; only if at most the padding of
     /// a message follows.
     #[must_use]
     pub fn last(&self) -> Option<(usize, &'a SharedBytes)> {
@@ -469,7 +469,7 @@ mod tests {
             outbox.begin();
             outbox.put(&[1, 2]);
             if lent {
-                outbox.put_last(SharedBytes::lent(alloc::boxed::Box::new(Elsewhere)));
+                outbox.put_tail(SharedBytes::lent(alloc::boxed::Box::new(Elsewhere)));
                 outbox.put(&[0; 3]);
             }
             outbox.finish(&[locator(1)]);
@@ -480,7 +480,7 @@ mod tests {
         assert_eq!(all[0].last().map(|(before, lent)| (before, lent.len())), Some((3, 9)));
         assert!(all[1].last().is_none());
         outbox.begin();
-        outbox.put_last(SharedBytes::lent(alloc::boxed::Box::new(Elsewhere)));
+        outbox.put_tail(SharedBytes::lent(alloc::boxed::Box::new(Elsewhere)));
         outbox.put(&[0; 4]);
         outbox.finish(&[locator(1)]);
         assert!(outbox.datagrams().next_back().unwrap().last().is_none(), "more than padding behind it");

@@ -15,7 +15,7 @@ use core::ops::Bound;
 use dunlin_core::{Duration, EntityId, Guid, MonoTime, SequenceNumber, SnRange};
 use dunlin_wire::GroupDigest;
 
-use writers::{Company, Writers};
+use writers::{GroupWriters, Writers};
 
 mod writers;
 
@@ -563,7 +563,8 @@ impl<T> Publisher<T> {
         let Some(set) = set else {
             let ready = settled && (here || reached >= first);
             // What was before it may be of a writer that is not known; without any number in between nobody has to be.
-            let ready = ready && ((in_line && here) || self.company(clock, first) != Company::Awaited);
+            let ready =
+                ready && ((in_line && here) || self.group_writers(clock, first) != GroupWriters::Awaited);
             return (ready || full).then(|| self.cut(first, true));
         };
         if self.given_up == Some(set) {
@@ -600,26 +601,26 @@ impl<T> Publisher<T> {
         if !all && !passed {
             return None;
         }
-        match self.company(clock, end.last) {
-            Company::Awaited => None,
+        match self.group_writers(clock, end.last) {
+            GroupWriters::Awaited => None,
             _ if all => Some(true),
-            company => Some(company == Company::Known && !self.is_torn(set, end)),
+            group_writers => Some(group_writers == GroupWriters::Known && !self.is_torn(set, end)),
         }
     }
 
     /// Whether the writers are known that may have a part in what waits up to this number.
-    fn company(&mut self, clock: (MonoTime, Duration), last: SequenceNumber) -> Company {
+    fn group_writers(&mut self, clock: (MonoTime, Duration), last: SequenceNumber) -> GroupWriters {
         let waiting = self.waiting.range(..=last);
         let digests = waiting.filter_map(|(number, entry)| Some((*number, entry.writers?)));
-        match self.writers.company(clock, last, digests) {
+        match self.writers.group_writers(clock, last, digests) {
             // Nobody is left who could bring them.
-            Company::Awaited if self.live().next().is_none() => {
+            GroupWriters::Awaited if self.live().next().is_none() => {
                 self.writers.rest();
-                Company::Missing
+                GroupWriters::Missing
             }
-            company => {
+            group_writers => {
                 self.awaited = self.writers.deadline().map(|until| (last, until));
-                company
+                group_writers
             }
         }
     }

@@ -64,7 +64,7 @@ impl Locator {
     /// The participant itself: how endpoints of one participant reach each other.
     pub const LOCAL: Self = Self { kind: LocatorKind::LOCAL, port: 1, address: [0; 16] };
     /// Port of the locators of other participants of the process.
-    const BESIDE: u32 = 2;
+    const IN_PROCESS: u32 = 2;
 
     /// UDP over IPv4.
     #[must_use]
@@ -128,18 +128,18 @@ impl Locator {
 
     /// Another participant of this process, which is reached without leaving it. Never announced.
     #[must_use]
-    pub const fn beside(prefix: GuidPrefix) -> Self {
+    pub const fn in_process(prefix: GuidPrefix) -> Self {
         let [a, b, c, d, e, f, g, h, i, j, k, l] = prefix.0;
         let address = [a, b, c, d, e, f, g, h, i, j, k, l, 0, 0, 0, 0];
-        Self { kind: LocatorKind::LOCAL, port: Self::BESIDE, address }
+        Self { kind: LocatorKind::LOCAL, port: Self::IN_PROCESS, address }
     }
 
     /// Which other participant of this process a locator means; `None` for other kinds and for [`LOCAL`](Self::LOCAL).
     #[must_use]
-    pub fn participant_beside(&self) -> Option<GuidPrefix> {
+    pub fn participant_in_process(&self) -> Option<GuidPrefix> {
         let [a, b, c, d, e, f, g, h, i, j, k, l, ..] = self.address;
-        let beside = self.kind == LocatorKind::LOCAL && self.port == Self::BESIDE;
-        beside.then_some(GuidPrefix([a, b, c, d, e, f, g, h, i, j, k, l]))
+        let in_process = self.kind == LocatorKind::LOCAL && self.port == Self::IN_PROCESS;
+        in_process.then_some(GuidPrefix([a, b, c, d, e, f, g, h, i, j, k, l]))
     }
 
     /// The place and the inbox of a locator for shared memory; `None` for other kinds.

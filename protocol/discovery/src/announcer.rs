@@ -22,7 +22,7 @@ pub(crate) struct Announcer {
     burst_left: u32,
     rng: Rng,
     /// When the groups were last told.
-    groups_told: Option<MonoTime>,
+    groups_announced: Option<MonoTime>,
 }
 
 /// Periods vary by up to this fraction, so that participants started together do not stay in step.
@@ -36,7 +36,7 @@ impl Announcer {
             next: None,
             burst_left: 0,
             rng: Rng::new(seed),
-            groups_told: None,
+            groups_announced: None,
         }
     }
 
@@ -86,12 +86,12 @@ impl Announcer {
 
     /// Sends the announcement to groups, for whoever listens.
     pub(crate) fn send_to_groups(&mut self, now: Now, own: GuidPrefix, groups: &[Locator], out: &mut Outbox) {
-        self.groups_told = Some(now.mono);
+        self.groups_announced = Some(now.mono);
         self.send(now, own, None, EntityId::UNKNOWN, groups, out);
     }
 
-    pub(crate) const fn groups_told(&self) -> Option<MonoTime> {
-        self.groups_told
+    pub(crate) const fn groups_announced(&self) -> Option<MonoTime> {
+        self.groups_announced
     }
 
     /// Octets of the announcement in a message, with its timestamp.

@@ -7,7 +7,7 @@ use dunlin_core::{Duration, GuidPrefix, MonoTime, SequenceNumber, WallTime};
 
 /// How long a datagram may be under way. Later, an announcement that looks old is believed: its sender may have started
 /// again with the same GUID and a clock that was set back.
-const LONGEST_WAY: Duration = Duration::from_secs(10);
+const LONGEST_TRANSIT: Duration = Duration::from_secs(10);
 /// Most goodbyes that are remembered.
 pub(crate) const MAX_GOODBYES: usize = 1024;
 
@@ -31,7 +31,7 @@ impl Latest {
         let times = timestamp.zip(self.timestamp);
         let started_again = times.is_some_and(|(new, old)| new > old);
         let of_an_earlier_run = sn == self.sn && times.is_some_and(|(new, old)| new < old);
-        ((sn < self.sn && !started_again) || of_an_earlier_run) && self.at.plus(LONGEST_WAY) > now
+        ((sn < self.sn && !started_again) || of_an_earlier_run) && self.at.plus(LONGEST_TRANSIT) > now
     }
 
     /// Takes up a sample, unless it was sent before this one.
@@ -57,7 +57,7 @@ impl Goodbyes {
     /// Remembers a goodbye; the oldest one gives way if there are too many.
     pub(crate) fn remember(&mut self, prefix: GuidPrefix, goodbye: Latest) {
         if self.said.len() >= MAX_GOODBYES && !self.said.contains_key(&prefix) {
-            self.said.retain(|_, known| known.at.plus(LONGEST_WAY) > goodbye.at);
+            self.said.retain(|_, known| known.at.plus(LONGEST_TRANSIT) > goodbye.at);
         }
         if self.said.len() >= MAX_GOODBYES
             && let Some(oldest) =

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_many_gives_way() {
+    fn the_source_with_most_unverified_participants_loses_one() {
         let quotas = Quotas { max_unverified: 4, max_unverified_per_source: 3, ..Quotas::default() };
         let mut unverified = UnverifiedParticipants::default();
         for (at, source) in [(1, 1), (2, 2), (3, 1)] {

@@ -29,9 +29,9 @@ const GREETING_INTERVAL: Duration = Duration::from_millis(10);
 /// newcomer is not answered by all at once.
 const SPREAD_PER_PARTICIPANT: u64 = 50_000;
 /// So many newcomers at once are answered by one announcement to the groups, and only greeted each.
-const CROWD: usize = 8;
+const NEWCOMERS_AT_ONCE: usize = 8;
 /// Announcements because of a crowd are at least this far apart.
-const CROWD_INTERVAL: Duration = Duration::from_millis(100);
+const NEWCOMERS_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Discovery {
     /// What is remembered of a participant that has not been verified.
@@ -63,10 +63,10 @@ impl Discovery {
             return;
         }
         if self.announcer.is_running()
-            && self.answers.len() >= CROWD
+            && self.answers.len() >= NEWCOMERS_AT_ONCE
             && !self.config.spdp_destinations.is_empty()
         {
-            self.announce_to_crowd(now, out);
+            self.announce_to_newcomers(now, out);
         }
         while let Some((due, prefix)) = self.answers.first().copied().filter(|(due, _)| *due <= now.mono) {
             self.answers.remove(&(due, prefix));
@@ -75,9 +75,10 @@ impl Discovery {
     }
 
     /// Announces to the groups if many have come since that was last done.
-    fn announce_to_crowd(&mut self, now: Now, out: &mut Outbox) {
-        let lately = self.announcer.groups_told().is_some_and(|told| told.plus(CROWD_INTERVAL) > now.mono);
-        if self.newcomers < CROWD || lately || self.config.spdp_destinations.is_empty() {
+    fn announce_to_newcomers(&mut self, now: Now, out: &mut Outbox) {
+        let lately =
+            self.announcer.groups_announced().is_some_and(|told| told.plus(NEWCOMERS_INTERVAL) > now.mono);
+        if self.newcomers < NEWCOMERS_AT_ONCE || lately || self.config.spdp_destinations.is_empty() {
             return;
         }
         self.newcomers = 0;
@@ -92,10 +93,10 @@ impl Discovery {
         if !self.announcer.is_running() {
             return;
         }
-        let groups_told = self.announcer.groups_told();
+        let groups_announced = self.announcer.groups_announced();
         let Some(participant) = self.participants.get_mut(&prefix) else { return };
-        let told =
-            participant.heard_by_multicast.is_some() && groups_told.is_some_and(|at| at >= participant.since);
+        let told = participant.heard_by_multicast.is_some()
+            && groups_announced.is_some_and(|at| at >= participant.since);
         let Some(unverified) = participant.unverified.as_deref_mut() else { return };
         unverified.answer_due = None;
         let announce = !told || unverified.answered;

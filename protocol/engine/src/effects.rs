@@ -41,8 +41,8 @@ impl Participant {
                 publishers.extend(publisher_of(&effect, &control));
                 let writer = writer_with_readers(&effect);
                 self.apply(now, effect, &mut routes, out);
-                let watching =
-                    writer.filter(|id| routes.read().writer(*id).is_some_and(|it| it.minds_company()));
+                let watching = writer
+                    .filter(|id| routes.read().writer(*id).is_some_and(|it| it.watches_other_writers()));
                 control.watching_other_writers.extend(watching);
             }
             tell_writers(now, &publishers, &control, routes.read(), out);
@@ -69,7 +69,7 @@ impl Participant {
         for slot in control.watching_other_writers.iter().filter_map(|id| routes.writer(*id)) {
             let guid = slot.guid();
             let Some(own) = control.discovery.writer(guid) else { continue };
-            slot.set_company(now, control.discovery.has_other_writers(&own.topic_name, guid), out);
+            slot.set_other_writers(now, control.discovery.has_other_writers(&own.topic_name, guid), out);
         }
     }
 

@@ -17,7 +17,7 @@ use crate::writer_slot::WriterSlot;
 #[derive(Default)]
 pub struct LocalDelivery {
     change: Option<LocalChange>,
-    /// Where the readers are: [`Locator::LOCAL`], and others [`beside`](Locator::beside) this participant.
+    /// Where the readers are: [`Locator::LOCAL`], and others [`beside`](Locator::in_process) this participant.
     pub places: Vec<Locator>,
     /// Up to which change each reader needs nothing more.
     taken: Vec<(Guid, SequenceNumber)>,

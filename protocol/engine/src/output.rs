@@ -38,7 +38,7 @@ impl Present for &dyn Fn() -> Now {
 #[derive(Default)]
 pub struct Output {
     /// Datagrams to send, in this order. One addressed to [`dunlin_core::Locator::LOCAL`] goes back into
-    /// [`crate::Participant::on_datagram`] of the same participant, one to [`beside`](dunlin_core::Locator::beside) into that of
+    /// [`crate::Participant::on_datagram`] of the same participant, one to [`beside`](dunlin_core::Locator::in_process) into that of
     /// another one of the process.
     pub outbox: Outbox,
     /// Facts for listeners, conditions and waiting threads, in the order in which they became true.

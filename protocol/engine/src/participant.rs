@@ -142,7 +142,7 @@ impl Participant {
     }
 
     /// Sends data for the endpoints of another participant to one place alone: one that it announced, whose path was opened, or
-    /// [within this process](Locator::beside). `None` goes back to the others.
+    /// [within this process](Locator::in_process). `None` goes back to the others.
     pub fn choose_path(&self, now: Now, prefix: GuidPrefix, place: Option<Locator>, out: &mut Output) {
         self.discover(now, out, |discovery, _, effects| {
             discovery.choose_path(prefix, place, effects);

@@ -527,7 +527,7 @@ impl ReaderSlot {
             protocol.historical_due = false;
             out.events.push(Event::HistoricalComplete { reader: self.id() });
         }
-        if protocol.reader.take_acquaintance() {
+        if protocol.reader.take_newly_acknowledged_match() {
             out.events.push(Event::WriterKnowsReader { reader: self.id() });
         }
         self.arm_protocol(protocol, out);

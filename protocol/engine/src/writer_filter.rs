@@ -40,9 +40,9 @@ pub(crate) struct WriterFilters {
     /// A sample displaces an older one of its instance in the history, whether or not that was sent.
     displaces: bool,
     /// Other writers may write to the same instances.
-    company: bool,
+    other_writers: bool,
     /// That matters to some reader.
-    minds_company: bool,
+    watches_other_writers: bool,
 }
 
 /// A filter as readers of ours and of other vendors share it: who has the same allocation is not asked again.
@@ -84,14 +84,14 @@ impl WriterFilters {
             separates: enabled,
             displaces: spec.qos.history.kind == HistoryKind::KeepLast
                 || spec.qos.reliability.kind == ReliabilityKind::BestEffort,
-            company: true,
-            minds_company: false,
+            other_writers: true,
+            watches_other_writers: false,
         }
     }
 
     /// The minimum separation to keep towards a reader; zero if it gets everything.
     pub(crate) fn separation(&mut self, remote: &DiscoveredReader) -> Duration {
-        self.minds_company |= self.may_separate(remote) && !orders_by_source(remote);
+        self.watches_other_writers |= self.may_separate(remote) && !orders_by_source(remote);
         self.separation_now(remote)
     }
 
@@ -100,7 +100,7 @@ impl WriterFilters {
     /// What is kept back arrives late. A reader that orders by reception would take it for newer than what another writer
     /// has written meanwhile; one that orders by source timestamp knows better.
     pub(crate) fn separation_now(&self, remote: &DiscoveredReader) -> Duration {
-        let exact = !self.company || orders_by_source(remote);
+        let exact = !self.other_writers || orders_by_source(remote);
         let wanted = remote.qos.time_based_filter.minimum_separation;
         if exact && self.may_separate(remote) && !wanted.is_infinite() { wanted } else { Duration::ZERO }
     }
@@ -116,13 +116,13 @@ impl WriterFilters {
     }
 
     /// Whether it matters if the topic has other writers.
-    pub(crate) fn minds_company(&self) -> bool {
-        self.minds_company
+    pub(crate) fn watches_other_writers(&self) -> bool {
+        self.watches_other_writers
     }
 
     /// Whether the topic has other writers; true if that is news.
-    pub(crate) fn set_company(&mut self, company: bool) -> bool {
-        core::mem::replace(&mut self.company, company) != company
+    pub(crate) fn set_other_writers(&mut self, other_writers: bool) -> bool {
+        core::mem::replace(&mut self.other_writers, other_writers) != other_writers
     }
 
     /// The filter to use for a reader; `None` if it gets everything.

@@ -97,5 +97,5 @@ pub fn conclude<P: Port>(port: &mut P, member: &P::Member, out: &mut Output) {
     if closer && let Some(deadline) = P::participant(member).next_deadline() {
         port.wake_by(member, deadline);
     }
-    port.leave_lost_ways(member);
+    port.close_lost_paths(member);
 }

@@ -71,7 +71,7 @@ pub trait Port {
     fn follow_peers(&mut self, member: &Self::Member, out: &mut Output, mode: SendMode);
 
     /// Leaves ways that sending has found broken.
-    fn leave_lost_ways(&mut self, member: &Self::Member);
+    fn close_lost_paths(&mut self, member: &Self::Member);
 
     // The application.
 

@@ -67,7 +67,7 @@ fn queue_datagrams<P: Port>(port: &mut P, member: &P::Member, outbox: &Outbox) {
                 state.push(match neighbour {
                     None => Work::Own(member.clone(), bytes),
                     Some(other) => {
-                        let from = Locator::beside(P::participant(member).guid_prefix());
+                        let from = Locator::in_process(P::participant(member).guid_prefix());
                         Work::Neighbour(other, from, bytes)
                     }
                 });

@@ -77,9 +77,9 @@ impl GroupMember {
     }
 
     /// The participant of this process that a locator means, as long as it is there.
-    pub(crate) fn beside(&self, to: &Locator) -> Option<Arc<Self>> {
-        let prefix = to.participant_beside()?;
-        self.group()?.beside(prefix)
+    pub(crate) fn in_process(&self, to: &Locator) -> Option<Arc<Self>> {
+        let prefix = to.participant_in_process()?;
+        self.group()?.in_process(prefix)
     }
 
     /// What a library thread does for the participant; nothing once it is leaving.

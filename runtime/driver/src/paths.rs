@@ -91,8 +91,8 @@ impl GroupMember {
             }
             self.close(others, prefix);
             let Some(place) = found else { continue };
-            let beside = place.participant_beside().is_some();
-            let refused = if beside { None } else { self.open(&place).err() };
+            let in_process = place.participant_in_process().is_some();
+            let refused = if in_process { None } else { self.open(&place).err() };
             match &refused {
                 None => self.participant.choose_path(self.platform.now(), prefix, Some(place), out),
                 Some(reason) => {
@@ -112,8 +112,8 @@ impl GroupMember {
 
     /// Where another participant is to be found: in this process, or at a place that it announced whose path has to be opened.
     fn place_of(&self, prefix: GuidPrefix) -> Option<Locator> {
-        match self.group().and_then(|group| group.beside(prefix)) {
-            Some(_) => Some(Locator::beside(prefix)),
+        match self.group().and_then(|group| group.in_process(prefix)) {
+            Some(_) => Some(Locator::in_process(prefix)),
             None => self.participant.place_to_open(prefix),
         }
     }
@@ -132,7 +132,7 @@ impl GroupMember {
     fn close(&self, others: &OtherPaths, prefix: GuidPrefix) {
         let path = lock(&others.paths).remove(&prefix);
         if let Some(path) =
-            path.filter(|path| path.refused.is_none() && path.place.participant_beside().is_none())
+            path.filter(|path| path.refused.is_none() && path.place.participant_in_process().is_none())
         {
             self.transport.close_path(&path.place);
         }

@@ -319,7 +319,7 @@ impl ReceiveGroup {
     }
 
     /// Another participant of the group, if data may be handed to it without a transport.
-    pub(crate) fn beside(&self, prefix: GuidPrefix) -> Option<Arc<GroupMember>> {
+    pub(crate) fn in_process(&self, prefix: GuidPrefix) -> Option<Arc<GroupMember>> {
         if !self.key.as_ref().is_some_and(Key::hands_over) {
             return None;
         }

@@ -12,7 +12,7 @@ use dunlin_engine::{Event, Output, Participant, WriterSlot};
 use dunlin_host::{Blocking, Port, SendMode, State, Work};
 
 use crate::group_member::GroupMember;
-use crate::listeners::Telling;
+use crate::listeners::RunningListener;
 
 /// Neighbours a thread remembers.
 const KEPT_NEIGHBOURS: usize = 8;
@@ -114,7 +114,7 @@ impl Port for ThreadPort {
         if let Some(known) = NEIGHBOURS.try_with(known).ok().flatten() {
             return Some(known);
         }
-        let found = member.beside(place)?;
+        let found = member.in_process(place)?;
         let _ = NEIGHBOURS.try_with(|neighbours| {
             let mut neighbours = neighbours.borrow_mut();
             neighbours.retain(|(known, member)| known != place && member.strong_count() > 0);
@@ -144,7 +144,7 @@ impl Port for ThreadPort {
     }
 
     #[inline]
-    fn leave_lost_ways(&mut self, member: &Self::Member) {
+    fn close_lost_paths(&mut self, member: &Self::Member) {
         if member.paths.as_ref().is_some_and(|others| others.take_failure()) {
             member.leave_lost_paths();
         }
@@ -166,9 +166,9 @@ impl Port for ThreadPort {
             member.tell(event);
             return Ok(());
         }
-        let telling = Telling::begin();
+        let running = RunningListener::begin();
         let told = catch_unwind(AssertUnwindSafe(|| member.tell(event)));
-        drop(telling);
+        drop(running);
         if told.is_err() {
             member.panics.fetch_add(1, Relaxed);
         }

@@ -81,7 +81,7 @@ impl Port for World {
     }
 
     /// A node finds out later, see [`Happening::NoMemory`].
-    fn leave_lost_ways(&mut self, _life: &Life) {}
+    fn close_lost_paths(&mut self, _life: &Life) {}
 
     /// Noted with the event.
     fn space_freed(&mut self, _life: &Life) {}

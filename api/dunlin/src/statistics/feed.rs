@@ -203,7 +203,7 @@ impl ParticipantInner {
         });
         let Some(writer) = writer else { return };
         let own = writer.guid();
-        let (gone, turn) = self.whom_to_tell_of(own);
+        let (gone, turn) = self.entities_due(own);
         // They share datagrams.
         writer.set_suspended(true);
         for guid in gone {
@@ -226,7 +226,7 @@ impl ParticipantInner {
     }
 
     /// Endpoints that are gone since they were told of, and those whose turn it is.
-    fn whom_to_tell_of(&self, own: Guid) -> (Vec<Guid>, Vec<Local>) {
+    fn entities_due(&self, own: Guid) -> (Vec<Guid>, Vec<Local>) {
         let mut all: Vec<Local> = Vec::new();
         for core in self.sink().writers() {
             if let Some(slot) = core.slot().filter(|_| !core.is_deleted()) {

@@ -138,7 +138,7 @@ fn nothing_is_missing_whatever_is_lost() {
 
 /// Another writer of the topic: what is kept back could pass for newer than what that one has written since.
 #[test]
-fn company_ends_it_unless_the_reader_orders_by_source() {
+fn another_writer_ends_it_unless_the_reader_orders_by_source() {
     for by_source in [false, true] {
         let kind = if by_source {
             DestinationOrderKind::BySourceTimestamp
@@ -176,7 +176,7 @@ fn company_ends_it_unless_the_reader_orders_by_source() {
 }
 
 #[test]
-fn a_writer_of_the_same_participant_is_company_too() {
+fn a_writer_of_the_same_participant_counts_as_another_too() {
     let mut sim = Sim::new(7);
     let (a, first, reader) = pair(&mut sim, &writer_qos(), &reader_qos());
     let second: Result<_> = a.run(|| {

@@ -15,7 +15,7 @@ const MAX_EARLIER: usize = 64;
 
 /// Whether the writers are known that have a part in something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Company {
+pub(super) enum GroupWriters {
     /// They are, or the publisher does not tell.
     Known,
     /// Not all of them, and it is of no use to wait: they are gone, or have not been discovered for too long.
@@ -120,12 +120,12 @@ impl Writers {
 
     /// Whether the writers are known of changes up to `last`, which came with these `digests`; without any, what the publisher
     /// has said by itself counts.
-    pub(super) fn company(
+    pub(super) fn group_writers(
         &mut self,
         (now, patience): (MonoTime, Duration),
         last: SequenceNumber,
         digests: impl Iterator<Item = (SequenceNumber, GroupDigest)>,
-    ) -> Company {
+    ) -> GroupWriters {
         let (mut told, mut missing) = (false, false);
         for (number, digest) in digests {
             #[cfg(test)]
@@ -146,8 +146,8 @@ impl Writers {
         let said = self.said.filter(|(number, _)| !told && *number >= last);
         match said {
             Some((_, digest)) if !self.is_known(digest) => self.wait(now, patience, digest),
-            _ if missing => Company::Missing,
-            _ => Company::Known,
+            _ if missing => GroupWriters::Missing,
+            _ => GroupWriters::Known,
         }
     }
 
@@ -164,17 +164,17 @@ impl Writers {
         later.is_some_and(|(_, other)| self.find(other).is_some())
     }
 
-    fn wait(&mut self, now: MonoTime, patience: Duration, digest: GroupDigest) -> Company {
+    fn wait(&mut self, now: MonoTime, patience: Duration, digest: GroupDigest) -> GroupWriters {
         let since = self.stalled.filter(|(stalled, _)| *stalled == digest).map_or(now, |(_, since)| since);
         self.stalled = Some((digest, since));
         let until = since.plus(patience);
         if now < until {
             self.until = Some(until);
-            Company::Awaited
+            GroupWriters::Awaited
         } else if self.understood {
-            Company::Missing
+            GroupWriters::Missing
         } else {
-            Company::Known
+            GroupWriters::Known
         }
     }
 }

@@ -33,15 +33,15 @@ impl WriterCore {
 
 impl WriterSlot {
     /// Whether it matters if the topic has other writers.
-    pub(crate) fn minds_company(&self) -> bool {
-        self.turnstile.core().filters.minds_company()
+    pub(crate) fn watches_other_writers(&self) -> bool {
+        self.turnstile.core().filters.watches_other_writers()
     }
 
     /// There are other writers of the topic, or not any more.
-    pub(crate) fn set_company(&self, now: Now, company: bool, out: &mut Output) {
+    pub(crate) fn set_other_writers(&self, now: Now, other_writers: bool, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
-        if !core.filters.set_company(company) {
+        if !core.filters.set_other_writers(other_writers) {
             return;
         }
         let changed: Vec<(Guid, Duration)> =

@@ -487,7 +487,7 @@ impl Port for Net {
         self.post_all(member.node, outbox);
     }
     fn follow_peers(&mut self, _: &Member, _: &mut Output, _: SendMode) {}
-    fn leave_lost_ways(&mut self, _: &Member) {}
+    fn close_lost_paths(&mut self, _: &Member) {}
     fn space_freed(&mut self, _: &Member) {}
     fn tell(&mut self, member: &Member, event: &Event, _: Option<GuidPrefix>) -> Result<(), Infallible> {
         self.nodes[member.node].events.push(event.clone());

@@ -147,7 +147,7 @@ impl Port for OneThread {
         self.own_datagrams += datagrams.count();
     }
     fn follow_peers(&mut self, _: &Self::Member, _: &mut Output, _: SendMode) {}
-    fn leave_lost_ways(&mut self, _: &Self::Member) {}
+    fn close_lost_paths(&mut self, _: &Self::Member) {}
     fn space_freed(&mut self, _: &Self::Member) {}
 
     fn tell(&mut self, _: &Self::Member, event: &Event, _: Option<GuidPrefix>) -> Result<(), Self::Panic> {

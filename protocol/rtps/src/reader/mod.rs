@@ -48,8 +48,8 @@ pub struct Reader {
     nack_frags: i32,
     /// The next change of writers whose participants were not heard for their lease.
     lost_writers: Remembered,
-    /// For [`take_acquaintance`](Self::take_acquaintance).
-    acquainted: bool,
+    /// For [`take_newly_acknowledged_match`](Self::take_newly_acknowledged_match).
+    newly_acknowledged: bool,
     stats: ReaderStats,
     shares: Shares,
 }
@@ -67,7 +67,7 @@ impl Reader {
             acknacks: 0,
             nack_frags: 0,
             lost_writers: Remembered::default(),
-            acquainted: false,
+            newly_acknowledged: false,
             stats: ReaderStats::default(),
             shares: Shares::of(cfg.receive_room.clone()),
             cfg,
@@ -262,8 +262,8 @@ impl Reader {
     }
 
     /// Whether since the last call a writer has shown for the first time that it knows this reader.
-    pub fn take_acquaintance(&mut self) -> bool {
-        core::mem::take(&mut self.acquainted)
+    pub fn take_newly_acknowledged_match(&mut self) -> bool {
+        core::mem::take(&mut self.newly_acknowledged)
     }
 
     /// Something came from a writer that is for this reader alone, or for others too.
@@ -271,7 +271,7 @@ impl Reader {
         let Some(proxy) = self.writers.get_mut(index) else { return };
         if source.directed && reader_id != EntityId::UNKNOWN && !proxy.knows_reader {
             proxy.knows_reader = true;
-            self.acquainted = true;
+            self.newly_acknowledged = true;
         }
     }
 

@@ -76,11 +76,11 @@ fn what_is_for_all_shows_nothing_and_the_reader_asks_on() {
     assert!(asked(&mut target, 5_002, 3_000) >= 3);
     target.receive(at(8_100_000), &heartbeat(None, EntityId::UNKNOWN, 2));
     assert!(asked(&mut target, 8_101, 3_000) >= 2, "still unknown to it");
-    assert!(!target.reader.take_acquaintance());
+    assert!(!target.reader.take_newly_acknowledged_match());
     let to = Some(target.reader.guid().prefix);
     target.receive(at(11_200_000), &heartbeat(to, target.reader.guid().entity_id, 3));
     assert_eq!(target.reader.is_known_to(WRITER), Some(true));
-    assert!(target.reader.take_acquaintance() && !target.reader.take_acquaintance());
+    assert!(target.reader.take_newly_acknowledged_match() && !target.reader.take_newly_acknowledged_match());
     target.sent();
     assert_eq!(asked(&mut target, 11_201, 3_000), 0);
 }

@@ -92,9 +92,9 @@ impl Writer {
         self.readers.iter_mut().filter(|proxy| proxy.is_asked(pushed)).for_each(|proxy| proxy.asked(now));
         self.inactivity.await_answers(now);
         if more == 0 {
-            self.tell_untold(index, true, history, out);
+            self.announce_withheld(index, true, history, out);
         } else {
-            self.tell_all_untold(history, out);
+            self.announce_all_withheld(history, out);
             let heartbeat = self.announce(EntityId::UNKNOWN, self.transmission.on_wire(), history);
             // Everybody who gets it answers.
             let by_group = more.saturating_mul(GROUP_SHARE) >= self.readers.len();
@@ -179,7 +179,7 @@ impl Writer {
         }
         proxy.reply_due = None;
         proxy.replied_at = Some(now);
-        self.tell_untold(index, true, history, out);
+        self.announce_withheld(index, true, history, out);
         self.heartbeat_soon(now);
     }
 

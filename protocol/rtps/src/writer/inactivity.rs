@@ -196,7 +196,7 @@ impl Writer {
         match proxy.silence.as_mut()?.patience(now, since, after, grace) {
             Patience::Until(later) => Some(later),
             Patience::LastCall(later) => {
-                self.tell_untold(index, true, history, out);
+                self.announce_withheld(index, true, history, out);
                 Some(later)
             }
             Patience::Over => None,
@@ -227,7 +227,7 @@ impl Writer {
         let proxy = self.readers.get_mut(index).filter(silent);
         let Some(silence) = proxy.and_then(|proxy| proxy.silence.as_mut()) else { return };
         if silence.probes(now, most) {
-            self.tell_untold(index, true, history, out);
+            self.announce_withheld(index, true, history, out);
         }
     }
 

@@ -72,7 +72,7 @@ impl Writer {
         self.add(slot, proxy);
         self.transmission.survey(&self.readers);
         if reliable {
-            self.tell_untold(slot, true, history, out);
+            self.announce_withheld(slot, true, history, out);
             self.heartbeat_soon(now.mono);
         }
     }

@@ -235,7 +235,7 @@ impl Writer {
         let alone = if self.withheld.is_on() { self.tell_before(change, history, out) } else { None };
         let mut message = self.framing.begin(out);
         if let Some(index) = alone {
-            self.put_untold(index, &mut message);
+            self.put_withheld(index, &mut message);
         }
         self.framing.put_data(&mut message, change, &self.inline, EntityId::UNKNOWN);
         let (mut last, mut count) = (change.sn, 1u32);

@@ -405,15 +405,15 @@ impl Writer {
         let group = self.shared_group(now, index, first.sn);
         let Some(proxy) = self.readers.get(index) else { return };
         let guid = proxy.guid();
-        let untold = !proxy.untold.is_empty();
+        let unannounced = !proxy.unannounced.is_empty();
         let directed_len = size::HEADER
             .saturating_add(size::INFO_DST)
-            .saturating_add(if untold { size::GAP_MAX } else { 0 })
+            .saturating_add(if unannounced { size::GAP_MAX } else { 0 })
             .saturating_add(Framing::data_len(first, &self.inline));
         let directed = group.is_none() && directed_len <= self.cfg.max_message_size;
         let mut message = self.framing.begin(out);
-        if directed && untold {
-            self.put_untold(index, &mut message);
+        if directed && unannounced {
+            self.put_withheld(index, &mut message);
         } else if directed {
             message.info_dst(guid.prefix);
         }

@@ -6,7 +6,7 @@
 
 use super::Writer;
 use super::readers::{MAX_REQUEST_INTERVALS, ReaderProxy};
-use super::withheld::{MAX_KEPT, MAX_UNTOLD, ReaderFilter, Separation};
+use super::withheld::{MAX_KEPT, MAX_UNANNOUNCED, ReaderFilter, Separation};
 use crate::emit::Framing;
 use crate::timing::{arm, is_due};
 use crate::{Change, ChangeKind, WriterHistory};
@@ -115,7 +115,7 @@ impl Writer {
             }
             // What is kept back is still to be sent, or has just left.
             if proxy.separation.is_none() || proxy.content_rejects(change) {
-                self.leave_untold(index, change.sn, history, out);
+                self.leave_unannounced(index, change.sn, history, out);
                 ask |= self.readers.get(index).is_some_and(|proxy| proxy.is_asked(change.sn));
             }
         }
@@ -126,7 +126,7 @@ impl Writer {
     }
 
     /// Remembers that a reader has to be told that it does not get a change.
-    fn leave_untold(
+    fn leave_unannounced(
         &mut self,
         index: usize,
         sn: SequenceNumber,
@@ -135,17 +135,17 @@ impl Writer {
     ) {
         let range = SnRange::new(sn, sn);
         let Some(proxy) = self.readers.get_mut(index) else { return };
-        if !proxy.untold.made().insert(range, MAX_UNTOLD) {
-            self.tell_untold(index, false, history, out);
+        if !proxy.unannounced.made().insert(range, MAX_UNANNOUNCED) {
+            self.announce_withheld(index, false, history, out);
             if let Some(proxy) = self.readers.get_mut(index) {
-                proxy.untold.made().insert(range, MAX_UNTOLD);
+                proxy.unannounced.made().insert(range, MAX_UNANNOUNCED);
             }
         }
         self.stats.samples_filtered = self.stats.samples_filtered.saturating_add(1);
     }
 
     /// Tells a reader what it did not get, in a datagram of its own, with a HEARTBEAT behind it if wanted.
-    pub(super) fn tell_untold(
+    pub(super) fn announce_withheld(
         &mut self,
         index: usize,
         with_heartbeat: bool,
@@ -153,25 +153,25 @@ impl Writer {
         out: &mut Outbox,
     ) {
         self.gaps.clear();
-        if let Some(proxy) = self.readers.get_mut(index).filter(|proxy| !proxy.untold.is_empty()) {
-            self.gaps.extend_from_slice(proxy.untold.as_slice());
-            proxy.untold.made().clear();
+        if let Some(proxy) = self.readers.get_mut(index).filter(|proxy| !proxy.unannounced.is_empty()) {
+            self.gaps.extend_from_slice(proxy.unannounced.as_slice());
+            proxy.unannounced.made().clear();
         }
         self.tell(index, true, with_heartbeat, history, out);
         self.gaps.clear();
     }
 
     /// Tells all readers what they did not get.
-    pub(super) fn tell_all_untold(&mut self, history: &dyn WriterHistory, out: &mut Outbox) {
+    pub(super) fn announce_all_withheld(&mut self, history: &dyn WriterHistory, out: &mut Outbox) {
         for index in 0..self.readers.len() {
-            if self.readers.get(index).is_some_and(|proxy| !proxy.untold.is_empty()) {
-                self.tell_untold(index, false, history, out);
+            if self.readers.get(index).is_some_and(|proxy| !proxy.unannounced.is_empty()) {
+                self.announce_withheld(index, false, history, out);
             }
         }
     }
 
     /// Tells those who want the next change what they did not get before it, except a reader who is the only one to get it
-    /// and hears it in the same datagram: see [`put_untold`](Self::put_untold).
+    /// and hears it in the same datagram: see [`put_withheld`](Self::put_withheld).
     pub(super) fn tell_before(
         &mut self,
         change: &Change,
@@ -184,30 +184,34 @@ impl Writer {
             .saturating_add(Framing::data_len(change, &self.inline));
         if let Some(index) = self.readers.only_receiver()
             && room <= self.cfg.max_message_size
-            && self.readers.get(index).is_some_and(|proxy| one_gap_says(&proxy.untold))
+            && self.readers.get(index).is_some_and(|proxy| one_gap_says(&proxy.unannounced))
         {
             return Some(index);
         }
         for index in 0..self.readers.len() {
-            if self.readers.get(index).is_some_and(|proxy| proxy.is_receiver() && !proxy.untold.is_empty()) {
-                self.tell_untold(index, false, history, out);
+            if self
+                .readers
+                .get(index)
+                .is_some_and(|proxy| proxy.is_receiver() && !proxy.unannounced.is_empty())
+            {
+                self.announce_withheld(index, false, history, out);
             }
         }
         None
     }
 
     /// Puts what the only reader of a datagram did not get in front of what it gets, as far as one GAP can say it.
-    pub(super) fn put_untold(&mut self, index: usize, message: &mut MessageBuilder<'_>) {
-        let Some(proxy) = self.readers.get_mut(index).filter(|proxy| !proxy.untold.is_empty()) else {
+    pub(super) fn put_withheld(&mut self, index: usize, message: &mut MessageBuilder<'_>) {
+        let Some(proxy) = self.readers.get_mut(index).filter(|proxy| !proxy.unannounced.is_empty()) else {
             return;
         };
         let (guid, vendor) = (proxy.guid(), proxy.cfg.vendor);
-        let told = crate::emit::gap(self.cfg.guid.entity_id, guid.entity_id, proxy.untold.as_slice());
+        let told = crate::emit::gap(self.cfg.guid.entity_id, guid.entity_id, proxy.unannounced.as_slice());
         let Some((gap, used)) = told else { return };
-        let through = proxy.untold.as_slice().get(used.saturating_sub(1)).map(|range| range.last);
-        let count = count_after(proxy.start, proxy.untold.as_slice().get(..used).unwrap_or(&[]));
+        let through = proxy.unannounced.as_slice().get(used.saturating_sub(1)).map(|range| range.last);
+        let count = count_after(proxy.start, proxy.unannounced.as_slice().get(..used).unwrap_or(&[]));
         if let Some(through) = through {
-            proxy.untold.made().remove_through(through);
+            proxy.unannounced.made().remove_through(through);
         }
         message.info_dst(guid.prefix);
         message.gap(&with_count(gap, vendor, count));
@@ -303,7 +307,7 @@ impl Writer {
         let kept = self.readers.get_mut(index).and_then(|proxy| self.withheld.keep_back(now, proxy, change));
         let Some(kept) = kept else { return };
         if let Some(overtaken) = kept.overtaken {
-            self.leave_untold(index, overtaken, history, out);
+            self.leave_unannounced(index, overtaken, history, out);
         }
         if kept.leaves {
             self.release_kept(now, index, history, out);
@@ -369,7 +373,7 @@ impl Writer {
         kept.retain(|(sn, instance)| {
             let there = history.get(*sn).is_some();
             if !there {
-                self.leave_untold(index, *sn, history, out);
+                self.leave_unannounced(index, *sn, history, out);
                 if let Some(separation) = self.separation_of(index) {
                     separation.note_released(now, *instance, false);
                 }
@@ -414,8 +418,8 @@ impl Writer {
         let first = requests.whole.first().and_then(|sn| history.get(sn));
         let first_len = first.map_or(0, |change| Framing::data_len(change, &[]));
         // What is small travels in one datagram with the GAP.
-        if !one_gap_says(&proxy.untold) || first_len > self.cfg.max_message_size / 2 {
-            self.tell_untold(index, false, history, out);
+        if !one_gap_says(&proxy.unannounced) || first_len > self.cfg.max_message_size / 2 {
+            self.announce_withheld(index, false, history, out);
         }
         self.serve(now, index, history, out);
     }

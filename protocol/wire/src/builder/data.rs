@@ -166,7 +166,7 @@ impl MessageBuilder<'_> {
         self.out.put(fields.as_bytes());
         self.out.put(inline_qos);
         match payload {
-            Some(bytes) if last => self.out.put_last(bytes.clone()),
+            Some(bytes) if last => self.out.put_tail(bytes.clone()),
             Some(bytes) if bytes.len() <= COPIED => self.out.put(bytes),
             Some(bytes) => self.out.put_shared(bytes.clone()),
             None => {}

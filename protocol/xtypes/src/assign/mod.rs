@@ -25,7 +25,7 @@ pub const MAX_DEPTH: usize = 64;
 /// Comparisons of members, cases and literals that one question may cost.
 pub const MAX_STEPS: usize = 1 << 16;
 /// Differences that are told.
-const MAX_TOLD: usize = 32;
+const MAX_MISMATCHES: usize = 32;
 
 /// A difference that keeps a type from reading another.
 #[derive(Clone, Debug, PartialEq, Eq)]

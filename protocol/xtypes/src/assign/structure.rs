@@ -1,6 +1,6 @@
 //! Structures (DDS-XTypes 1.3 §7.2.4.4.8).
 
-use super::{Keys, MAX_TOLD, Mismatch, Rules, Verdict, one, within};
+use super::{Keys, MAX_MISMATCHES, Mismatch, Rules, Verdict, one, within};
 use crate::model::{Kind, Member, Type, TypeGraph, TypeIndex, member_flag};
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -65,11 +65,11 @@ impl Rules<'_> {
             if let Err(inner) = self.member(form, member, other, keys) {
                 found.extend(within(&format!("{}", member.name), inner));
             }
-            if found.len() >= MAX_TOLD {
+            if found.len() >= MAX_MISMATCHES {
                 break;
             }
         }
-        found.truncate(MAX_TOLD);
+        found.truncate(MAX_MISMATCHES);
         if found.is_empty() { Ok(()) } else { Err(found) }
     }
 

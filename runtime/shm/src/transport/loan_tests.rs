@@ -36,7 +36,7 @@ fn message(payload: &SharedBytes, to: &[Locator]) -> Outbox {
     let mut outbox = Outbox::new();
     outbox.begin();
     outbox.put(b"RTPS head");
-    outbox.put_last(payload.clone());
+    outbox.put_tail(payload.clone());
     outbox.finish(to);
     outbox
 }

@@ -254,7 +254,7 @@ impl Connection {
             let taken_in =
                 units.drain(..).try_for_each(|(header, bytes)| self.take(shared, header, bytes, now));
             // What came before the end counts.
-            self.hand_over(shared, now);
+            self.deliver(shared, now);
             add(&shared.counters.receive_calls, 1);
             taken_in?;
             match read? {
@@ -268,7 +268,7 @@ impl Connection {
     }
 
     /// Hands what has arrived to those who receive. Where they have taken nothing for long it is dropped, until there is room.
-    fn hand_over(&mut self, shared: &Shared, now: Instant) {
+    fn deliver(&mut self, shared: &Shared, now: Instant) {
         let mut dropped = 0;
         loop {
             shared.inbox.offer(&mut self.waiting, self.from);
@@ -424,7 +424,7 @@ impl Connection {
             let silent = now.saturating_duration_since(self.began) > BIND_WITHIN;
             return if silent { Err(Cause::Silent(self.stage)) } else { Ok(()) };
         }
-        self.hand_over(shared, now);
+        self.deliver(shared, now);
         let silent = now.saturating_duration_since(self.heard);
         if self.peer.is_some() && silent > GIVE_UP_AFTER && self.waiting.is_empty() {
             return Err(Cause::Lost);

@@ -92,7 +92,7 @@ pub(crate) struct ReaderProxy {
     /// Its filter rejects the change that is just leaving.
     pub(crate) rejecting: bool,
     /// Changes that were not sent to it because of its filter, and of which it was not told.
-    pub(crate) untold: Lazy<SnRanges>,
+    pub(crate) unannounced: Lazy<SnRanges>,
     /// What is kept back because it wants less.
     pub(crate) separation: Option<Box<Separation>>,
 }
@@ -119,7 +119,7 @@ impl ReaderProxy {
             flow: None,
             silence: None,
             rejecting: false,
-            untold: Lazy::default(),
+            unannounced: Lazy::default(),
             separation,
         }
     }
@@ -158,8 +158,8 @@ impl ReaderProxy {
         if let Some(account) = self.account.if_made() {
             account.acknowledged(through);
         }
-        if let Some(untold) = self.untold.if_made() {
-            untold.remove_through(through);
+        if let Some(unannounced) = self.unannounced.if_made() {
+            unannounced.remove_through(through);
         }
         if let Some(separation) = &mut self.separation {
             separation.acknowledged(through);

@@ -150,10 +150,15 @@ fn the_only_receiver_of_a_change_is_known() {
 #[test]
 fn what_was_acknowledged_is_not_asked_for_any_more() {
     let mut readers = readers([1]);
-    readers.get_mut(0).unwrap().untold.made().insert(SnRange::new(SequenceNumber(1), SequenceNumber(6)), 8);
+    readers
+        .get_mut(0)
+        .unwrap()
+        .unannounced
+        .made()
+        .insert(SnRange::new(SequenceNumber(1), SequenceNumber(6)), 8);
     acknowledge(&mut readers, 1, 4);
-    let untold = readers.get(0).unwrap().untold.as_slice();
-    assert_eq!(untold, [SnRange::new(SequenceNumber(5), SequenceNumber(6))]);
+    let unannounced = readers.get(0).unwrap().unannounced.as_slice();
+    assert_eq!(unannounced, [SnRange::new(SequenceNumber(5), SequenceNumber(6))]);
 }
 
 #[test]

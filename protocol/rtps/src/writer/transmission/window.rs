@@ -30,7 +30,7 @@ const PAGED_COST: usize = 1_280;
 const ROUNDED_FROM: usize = 2_048;
 const ROUNDED_UP_TO: usize = 16 * 1024;
 /// While another reader has room, one that has none is waited for only this part of the patience.
-const IN_COMPANY: i64 = 8;
+const WITH_OTHER_READERS: i64 = 8;
 /// How often the time doubles after which a reader that was given up again and again has a window again.
 const MAX_LAPSES: u32 = 6;
 
@@ -427,11 +427,11 @@ impl Window {
     /// How long to wait for the answer of readers without room before asking again, and for these readers altogether: less
     /// if others have room.
     fn patience_now(&self, readers: &Readers) -> (Duration, Duration) {
-        let (mut company, mut unknown, mut round_trip) = (false, false, Duration::ZERO);
+        let (mut others, mut unknown, mut round_trip) = (false, false, Duration::ZERO);
         for proxy in readers.iter() {
             let Some(flow) = proxy.awaited() else { continue };
             let full = self.is_full_for(flow, &proxy.round_trip);
-            company |= !full;
+            others |= !full;
             if full {
                 let least = proxy.round_trip.least();
                 // It may be far away.
@@ -440,7 +440,7 @@ impl Window {
             }
         }
         let patience = self.patience.as_nanos();
-        let patience = if company && !unknown { patience / IN_COMPANY } else { patience };
+        let patience = if others && !unknown { patience / WITH_OTHER_READERS } else { patience };
         (round_trip.times(2).max(MIN_PROBE), Duration::from_nanos(patience))
     }
 

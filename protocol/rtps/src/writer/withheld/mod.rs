@@ -15,7 +15,7 @@ use dunlin_core::{Locator, MonoTime, SequenceNumber, SnRange};
 use filter::{Memo, is_for_another};
 
 /// Most intervals of changes that a reader was not told of; more are told at once.
-pub(super) const MAX_UNTOLD: usize = 64;
+pub(super) const MAX_UNANNOUNCED: usize = 64;
 
 /// What readers say of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -176,7 +176,7 @@ impl Withheld {
         self.decided_through = self.decided_through.max(sn);
         for proxy in readers.iter_mut().filter(|proxy| proxy.rejecting && proxy.is_sent_new_data()) {
             if !proxy.receives_at(&self.narrow) {
-                proxy.untold.made().insert(SnRange::new(sn, sn), MAX_UNTOLD);
+                proxy.unannounced.made().insert(SnRange::new(sn, sn), MAX_UNANNOUNCED);
                 stats.samples_filtered = stats.samples_filtered.saturating_add(1);
             }
         }

@@ -100,8 +100,8 @@ fn what_joins_a_change_is_for_the_same_readers() {
     assert!(!withheld.is_for_the_same(&change(2, sample(3)), &readers, &mut stats), "both want it");
     assert!(withheld.is_for_the_same(&change(2, sample(8)), &readers, &mut stats));
     withheld.note_joined(SequenceNumber(2), &mut readers, &mut stats);
-    let untold = |index: usize| readers.get(index).unwrap().untold.contains(SequenceNumber(2));
-    assert!(untold(0) && !untold(1) && stats.samples_filtered == 1);
+    let unannounced = |index: usize| readers.get(index).unwrap().unannounced.contains(SequenceNumber(2));
+    assert!(unannounced(0) && !unannounced(1) && stats.samples_filtered == 1);
     let decided = withheld.select(at(0), &change(2, sample(8)), &mut readers, &mut stats);
     assert!(!decided.new, "it was decided when it joined");
 }
