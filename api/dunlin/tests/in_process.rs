@@ -314,7 +314,7 @@ fn what_ends_an_instance_comes_in_order_with_what_is_written() {
 
 /// A reader without room acknowledges nothing, and gets the rest when it has some.
 #[test]
-fn what_finds_no_room_comes_later_and_in_order() {
+fn rejected_samples_come_later_and_in_order() {
     let domain = domain();
     let (own, other) = (participant(domain, &[]), participant(domain, &[]));
     let qos = DataReaderQos {

@@ -193,7 +193,7 @@ fn a_killed_reader_gives_back_what_it_kept_and_the_writer_never_waits_for_it() {
 }
 
 #[test]
-fn what_is_lent_outlives_a_killed_writer_and_a_late_reader_has_it_too() {
+fn loans_outlive_a_killed_writer_and_late_readers_get_them() {
     let (domain, folder) = (common::domain(), folder());
     {
         let participant = participant(domain, folder.path());

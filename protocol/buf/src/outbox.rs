@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_urgent_goes_first_in_order() {
+    fn datagrams_with_higher_priority_leave_first_in_order() {
         let mut outbox = Outbox::new();
         for (octet, class) in [(0, 0), (1, 0), (2, 10), (3, 46), (4, 10), (5, 0)] {
             outbox.begin();

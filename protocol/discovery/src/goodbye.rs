@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_before_the_goodbye_is_told_from_a_new_start() {
+    fn announcements_sent_before_a_goodbye_are_distinguished_from_a_restart() {
         let mut goodbyes = Goodbyes::default();
         goodbyes.remember(prefix(1), goodbye(1, 4, Some(100)));
         let precede = |at, sn, timestamp: Option<i64>| {

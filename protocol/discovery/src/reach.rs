@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn who_hears_no_group_sends_to_none() {
+    fn a_participant_without_multicast_sends_to_no_group() {
         let group = vec![v4(239, 255, 0, 1)];
         let announced = Locators { default_multicast: group.clone(), ..unicast(vec![v4(10, 0, 0, 2)]) };
         let announced = Locators { metatraffic_multicast: group.clone(), ..announced };

@@ -301,7 +301,7 @@ mod model {
     }
 
     #[test]
-    fn whoever_brings_the_earliest_deadline_closer_knows() {
+    fn a_call_that_brings_the_earliest_deadline_closer_learns_it() {
         loom::model(|| {
             let timers = Arc::new(Timers::default());
             let told: Told = Arc::default();

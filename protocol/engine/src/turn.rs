@@ -213,7 +213,7 @@ mod model {
 
     /// One thread writes samples that wait, another flushes, a third writes at once.
     #[test]
-    fn what_waits_leaves_in_order_and_once() {
+    fn batched_samples_leave_in_order_and_once() {
         loom::model(|| {
             let writer = Arc::new(Turnstile::new(Model::default()));
             let wire: Wire = Arc::new(Mutex::new(Vec::new()));

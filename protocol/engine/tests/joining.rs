@@ -41,7 +41,7 @@ fn join(now: Now, writer: &WriterSlot, request: WriteRequest) -> bool {
 }
 
 #[test]
-fn what_joins_leaves_with_the_others_in_order() {
+fn samples_that_join_a_burst_leave_in_order() {
     let (mut net, writer, reader) = matched(&qos());
     assert!(!join(net.clock(), &writer, request(1)), "nothing waits");
     (1..=2).for_each(|_| net.write(0, &writer, 1, b"head").unwrap());

@@ -102,7 +102,7 @@ fn what_is_written_meanwhile_is_sent_and_nothing_comes_twice() {
 }
 
 #[test]
-fn what_is_given_back_is_not_delivered_again() {
+fn a_returned_local_delivery_is_not_delivered_again() {
     let (mut net, writer, _reader) = matched(&writer_qos());
     let mut out = write(&net, &writer, 1);
     let mut delivery = out.take_local_delivery().unwrap();

@@ -84,7 +84,7 @@ fn none_lost(net: &mut Net) -> bool {
 }
 
 #[test]
-fn what_a_full_reader_has_no_room_for_stays_with_the_writer() {
+fn a_full_reader_of_coherent_sets_holds_back_its_writer() {
     let scope = PresentationAccessScope::Topic;
     let mut net = Net::started(2);
     let group = group(&net, scope);
@@ -109,7 +109,7 @@ fn what_a_full_reader_has_no_room_for_stays_with_the_writer() {
 }
 
 #[test]
-fn who_asks_for_order_alone_does_not_wait_for_the_end_of_a_set() {
+fn a_reader_with_ordered_access_alone_does_not_wait_for_the_end_of_a_set() {
     let scope = PresentationAccessScope::Group;
     let mut net = Net::started(2);
     let (writer, sets) = writer_of_sets(&mut net, "T", scope);
@@ -126,7 +126,7 @@ fn who_asks_for_order_alone_does_not_wait_for_the_end_of_a_set() {
 
 /// The history that comes again when writer and reader meet again lacks some of a set by then, which so is not shown again.
 #[test]
-fn what_was_shown_before_is_not_lost_when_it_comes_again_in_part() {
+fn samples_shown_before_a_rematch_are_not_lost_when_history_comes_again_in_part() {
     let scope = PresentationAccessScope::Topic;
     let mut net = Net::started(2);
     let sets =
@@ -162,7 +162,7 @@ fn what_was_shown_before_is_not_lost_when_it_comes_again_in_part() {
 
 /// Else nobody would ever take back what it owns: an exclusive instance would be its own for ever.
 #[test]
-fn what_is_shown_when_its_writer_has_gone_has_no_writer() {
+fn a_change_shown_after_its_writer_is_gone_leaves_the_instance_without_writer() {
     let scope = PresentationAccessScope::Group;
     let mut net = Net::started(2);
     let group = group(&net, scope);

@@ -320,7 +320,7 @@ fn three_participants_share_a_topic() {
 }
 
 #[test]
-fn what_cannot_be_created_says_why() {
+fn creation_errors_say_why() {
     let mut net = Net::new(1);
     let spec = common::writer_spec("", &reliable_writer());
     let result = net.with(0, |participant, now, out| participant.create_writer(now, spec, out));
@@ -355,7 +355,7 @@ fn an_unreadable_payload_is_dropped_counted_and_acknowledged() {
 }
 
 #[test]
-fn what_is_ignored_is_parted_from_and_stays_away() {
+fn an_ignored_entity_unmatches_and_stays_unmatched() {
     let mut net = Net::started(2);
     let writer = net.writer(0, "T", &reliable_writer());
     let ignored = net.reader(1, "T", &reliable_reader());

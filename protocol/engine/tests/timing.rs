@@ -234,7 +234,7 @@ fn ownership_goes_to_the_strongest_that_is_alive() {
 
 /// A sample that was kept back for a minimum separation leaves with the next one that is written.
 #[test]
-fn what_left_with_a_write_does_not_stay_in_the_history() {
+fn withheld_samples_that_left_do_not_stay_in_the_history() {
     let mut net = Net::started(2);
     let writer = net.writer(0, "Slow", &writer_qos());
     let reader = net.reader(1, "Slow", &reader_qos().best_effort().time_based_filter(ms(100)));
@@ -305,7 +305,7 @@ fn paced_data_leaves_in_order_at_its_rate() {
 
 /// When the last reader goes, what the pacer holds back waits for nobody any more, whoever comes next.
 #[test]
-fn what_the_pacer_held_back_when_the_reader_went_does_not_stay_in_the_history() {
+fn paced_samples_do_not_stay_in_the_history_when_the_reader_goes() {
     let pacing = Some(Pacing { rate: 10_000, burst: 1500 });
     let mut net = Net::with_tuning(2, &Tuning { pacing, ..Tuning::default() });
     net.start();
@@ -385,7 +385,7 @@ fn the_priority_of_a_writer_marks_its_datagrams_and_changes_at_run_time() {
 }
 
 #[test]
-fn what_is_repaired_is_as_urgent_as_it_was() {
+fn repairs_keep_their_transport_priority() {
     let mut net = Net::new(2);
     net.start();
     let qos = DataWriterQos::default().reliable().keep_all().transport_priority(46);

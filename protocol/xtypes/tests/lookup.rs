@@ -48,7 +48,7 @@ fn get(library: &TypeLibrary, type_ids: Vec<TypeIdentifier>) -> GetTypesOut {
 use dunlin_xtypes::lookup::message;
 
 #[test]
-fn what_is_asked_for_twice_is_told_once() {
+fn a_type_requested_twice_is_sent_once() {
     let (graph, index) = parse(IDL);
     let objects = type_objects(&graph, index).unwrap();
     let mut server = TypeLibrary::default();
@@ -461,7 +461,7 @@ fn lies_are_refused() {
 }
 
 #[test]
-fn what_a_peer_told_goes_with_it_and_local_types_stay() {
+fn type_objects_of_a_peer_are_forgotten_with_it_and_local_ones_stay() {
     let (graph, index) = parse("struct T { long a; };");
     let objects = type_objects(&graph, index).unwrap();
     let id = objects.root().unwrap().complete.id.clone();

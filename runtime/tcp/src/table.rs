@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_bounded() {
+    fn messages_waiting_for_peers_are_bounded() {
         let (table, now) = (Table::default(), Instant::now());
         for n in 0..5_000 {
             hold(&table, n, 1_000, now + Duration::from_millis(n.into()));

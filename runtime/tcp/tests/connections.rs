@@ -13,7 +13,7 @@ use dunlin_transport::conformance::{Listener, single};
 use dunlin_transport::{Channel, SendMode, Transport};
 
 #[test]
-fn who_cannot_be_connected_to_is_answered_over_its_own_connection() {
+fn a_participant_behind_a_router_is_answered_over_its_own_connection() {
     let server = open(&config(30_000));
     let hidden = open(&TcpConfig { listen: Listen::Off, ..config(30_000) });
     let (at_server, at_hidden) = (

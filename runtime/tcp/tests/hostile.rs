@@ -231,7 +231,7 @@ fn an_end_that_only_closes_its_half_is_over() {
 }
 
 #[test]
-fn who_claims_the_address_of_another_does_not_get_its_data() {
+fn a_peer_that_claims_the_address_of_another_does_not_get_its_data() {
     let far = TcpConfig { interfaces: vec!["127.0.0.1".into()], ..config(29_250) };
     let (server, victim) = (open(&far), open(&far));
     let listener = Listener::start(&transport(&victim), Channel::Data);

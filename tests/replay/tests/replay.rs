@@ -116,7 +116,7 @@ fn stored(folder: &str) -> BTreeMap<(OsString, OsString), Vec<u8>> {
 }
 
 #[test]
-fn what_once_failed_passes() {
+fn earlier_fuzz_findings_pass() {
     let findings = stored("findings");
     assert!(!findings.is_empty());
     for ((target, _), bytes) in &findings {

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_transport_in_common_is_apart() {
+    fn participants_without_a_common_transport_are_apart() {
         let (four, six) = (participant(&["10.0.0.1"]), participant(&["fd00::1"]));
         between(&four, &six, &["10.0.0.9", "fd00::9"], Some(Barrier::Transport));
         between(&four, &participant(&["10.0.0.2", "fd00::2"]), &[], None);

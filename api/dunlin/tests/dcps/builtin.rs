@@ -210,7 +210,7 @@ fn discovered_data_by_handle() {
 }
 
 #[test]
-fn what_is_ignored_unmatches_and_never_comes_back() {
+fn an_ignored_endpoint_unmatches_and_never_matches_again() {
     let (mut sim, a, b, w, r) = pair();
     let nil = InstanceHandle::NIL;
     for refused in [

@@ -340,7 +340,7 @@ fn keep_last_keeps_the_newest_of_each_instance() {
 }
 
 #[test]
-fn what_meets_a_limit_of_the_reader_is_rejected_and_comes_later() {
+fn a_sample_beyond_the_readers_resource_limits_is_rejected_and_comes_later() {
     each_seed(|sim| {
         let (writer_qos, reader_qos) = reliable();
         let (a, b, w, r) = lossy(sim, &writer_qos, &reader_qos.resource_limits(2, -1, -1));
@@ -379,7 +379,7 @@ fn unregistering_disposes_as_the_life_cycle_says() {
 }
 
 #[test]
-fn what_is_not_alive_is_purged_after_its_delay() {
+fn instances_not_alive_are_purged_after_the_autopurge_delay() {
     each_seed(|sim| {
         let (writer_qos, reader_qos) = reliable();
         let lifecycle = ReaderDataLifecycle {

@@ -290,7 +290,7 @@ fn shown_after(
 
 /// Under BEST_EFFORT any change takes the place of the oldest when the history is full.
 #[test]
-fn what_is_kept_back_leaves_before_the_history_drops_it() {
+fn withheld_samples_leave_before_the_history_drops_them() {
     let small = DataWriterQos::default().best_effort().keep_all().resource_limits(2, -1, -1);
     let others = |writer: &DataWriter<Value>| {
         (2..5).try_for_each(|id| writer.write(&Value { id, n: 9 }))?;

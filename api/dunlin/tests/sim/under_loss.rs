@@ -90,7 +90,7 @@ fn an_urgent_writer_is_as_reliable_as_others() {
 }
 
 #[test]
-fn what_is_enabled_late_is_found() {
+fn an_entity_enabled_late_is_discovered() {
     bad_network().seeds(0..6, |sim| {
         let (a, b) = (sim.node("a"), sim.node("b"));
         let r = b.run(|| reader(&reader_qos()))?;

@@ -100,7 +100,7 @@ fn a_set_of_which_a_change_is_lost_is_given_up_and_the_next_one_is_not() {
 }
 
 #[test]
-fn what_a_set_lacks_at_its_beginning_is_not_taken_for_the_end_of_the_one_before() {
+fn a_gap_at_the_beginning_of_a_coherent_set_does_not_count_as_part_of_the_one_before() {
     let (mut waiting, mut shown) = (with_streams(1), Shown::default());
     offer(&mut waiting, 1, place(1, 1, Some((1, 1)), false));
     // What ends this set, and what begins the next one, is lost.
@@ -148,7 +148,7 @@ fn places_that_contradict_each_other_end_the_wait_all_the_same() {
 }
 
 #[test]
-fn what_was_lost_before_a_heartbeat_is_missing() {
+fn changes_lost_before_a_heartbeat_are_missing_from_the_set() {
     let (mut waiting, mut shown) = (with_streams(1), Shown::default());
     offer(&mut waiting, 1, place(1, 1, Some((1, 1)), false));
     // Numbers 2, the end of the set, and 3 are lost; 4 is of another writer.
@@ -160,7 +160,7 @@ fn what_was_lost_before_a_heartbeat_is_missing() {
 }
 
 #[test]
-fn what_a_writer_has_lost_before_its_part_of_a_set_does_not_tear_it() {
+fn losses_before_a_writers_part_do_not_tear_the_coherent_set() {
     let (mut waiting, mut shown) = (with_streams(2), Shown::default());
     offer(&mut waiting, 1, place(1, 1, None, false));
     waiting.passed(stream(2), SequenceNumber(1), None);
@@ -193,7 +193,7 @@ fn numbers_of_writers_without_a_reader_are_not_awaited_for_ever() {
 
 /// Numbers 3 and 6 are of a writer that nobody listens to. Each of the others has said what it had and where the set ends.
 #[test]
-fn what_nobody_listens_to_tears_no_set_of_best_effort_readers() {
+fn an_unread_part_tears_no_coherent_set_of_best_effort_readers() {
     let (mut waiting, mut shown) = (best_effort_streams(2), Shown::default());
     for (n, sn, number, end) in [(1, 1, 1, false), (2, 1, 2, false), (1, 2, 4, true)] {
         offer(&mut waiting, n, place(sn, number, Some((1, 1)), end));
@@ -214,7 +214,7 @@ fn what_nobody_listens_to_tears_no_set_of_best_effort_readers() {
 
 /// What the second one had of a set, and of which of its changes the reader has heard.
 #[test]
-fn what_a_best_effort_reader_lacks_of_a_set_tears_it() {
+fn a_gap_at_a_best_effort_reader_tears_the_coherent_set() {
     let first = [(1, 1, false), (2, 4, true), (3, 5, false)];
     let second = [(1, 2, false), (2, 3, false), (3, 4, true)];
     for lacks in 0..3 {
@@ -251,7 +251,7 @@ fn a_reader_that_stands_apart_keeps_its_set_although_another_one_lacks_some_of_i
 }
 
 #[test]
-fn what_a_lost_writer_leaves_open_is_given_up() {
+fn an_open_set_of_a_lost_writer_is_given_up() {
     let (mut waiting, mut shown) = (with_streams(2), Shown::default());
     offer(&mut waiting, 1, place(1, 1, Some((1, 1)), false));
     offer(&mut waiting, 2, place(1, 2, Some((1, 1)), false));
@@ -522,7 +522,7 @@ fn order_waits_for_a_writer_that_is_not_discovered_yet() {
 
 /// HEARTBEATs say it too, of changes that do not.
 #[test]
-fn what_heartbeats_say_counts_for_what_is_before_them() {
+fn heartbeats_count_for_the_changes_before_them() {
     for (at, waits) in [(1, false), (2, true)] {
         let (mut waiting, mut shown) = (with_streams(1), Shown::default());
         know(&mut waiting, 1);
@@ -584,7 +584,7 @@ fn a_writer_that_had_gone_before_a_set_takes_nothing_of_it() {
 /// It was deleted in the middle of a set of which nothing had arrived here, and what it wrote there went with it. The next set is
 /// whole again. Who is only ignored is known all the same, and nobody waits for it.
 #[test]
-fn what_a_writer_took_with_it_tears_the_set_that_was_open() {
+fn a_deleted_writer_tears_the_open_coherent_set() {
     for (known, begins_with, whole) in
         [(1, None, false), (2, None, true), (1, first(1), true), (1, first(2), false)]
     {
@@ -724,7 +724,7 @@ fn what_was_said_before_all_writers_were_lost_does_not_count() {
 /// A publisher that is lost while what it sent waits for room, and met again, numbers its changes as it says then: like before, or
 /// from the first on for a reader that wants its history, or as another one with the same GUID.
 #[test]
-fn who_is_met_again_while_something_waits_for_room_begins_anew() {
+fn a_rematched_publisher_begins_anew_while_samples_wait_for_room() {
     let (mut waiting, mut shown) = (with_streams(1), Shown::default());
     let full = |waiting: &mut Presentation<i64>| {
         waiting.release(MonoTime(0), false, |release| match release {

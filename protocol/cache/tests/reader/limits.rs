@@ -126,7 +126,7 @@ fn a_rejected_sample_leaves_no_trace() {
 }
 
 #[test]
-fn what_the_time_based_filter_holds_back_takes_room() {
+fn samples_held_by_the_time_based_filter_take_room() {
     let mut qos = reliable(DataReaderQos { resource_limits: limits(2, -1, -1), ..keep_all() });
     qos.time_based_filter = TimeBasedFilter { minimum_separation: Duration::from_millis(10) };
     let mut f = Fixture::new(&qos);

@@ -42,7 +42,7 @@ fn late_joiners_get_the_depth_of_the_service_whatever_the_history_of_the_writer(
 }
 
 #[test]
-fn what_is_under_way_is_bound_by_history_and_what_is_stored_does_not_count() {
+fn history_bounds_unacknowledged_samples_and_the_durability_store_does_not_count() {
     let mut f = Fixture::new(&with(limited(keep_all(), 4, UNLIMITED, UNLIMITED), service(2)));
     (0..4).for_each(|_| _ = f.write(1).unwrap());
     assert_eq!(f.write(1), Err(AddError::WaitForAck));

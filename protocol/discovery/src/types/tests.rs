@@ -321,7 +321,7 @@ fn an_answer_counts_once_also_when_more_is_to_be_asked() {
 }
 
 #[test]
-fn who_leaves_takes_no_questions_of_others_along() {
+fn a_participant_that_leaves_keeps_type_requests_of_others() {
     let (mut types, ty) = (types(), local("struct T { long a; };"));
     types.lookups.add_peer(OTHER);
     [PEER, OTHER].iter().for_each(|peer| drop(types.discover((*peer, "T"), Some(ty.octets()))));

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_lets_go_of_the_packet_it_came_in() {
+    fn out_of_order_samples_do_not_hold_their_packet() {
         let packet = SharedBytes::from(alloc::vec![0; 60_000]);
         let part = |sn| Incoming { payload: packet.slice(100..200), ..incoming(sn, 0) };
         let mut store = OutOfOrder::default();

@@ -65,7 +65,7 @@ fn asked(target: &mut Target, from: u64, millis: u64) -> usize {
 }
 
 #[test]
-fn what_is_for_all_shows_nothing_and_the_reader_asks_on() {
+fn a_heartbeat_for_all_readers_shows_no_match_and_the_reader_asks_on() {
     let mut target = target();
     target.receive(at(1), &heartbeat(None, EntityId::UNKNOWN, 1));
     assert_eq!(target.reader.is_known_to(WRITER), Some(false));

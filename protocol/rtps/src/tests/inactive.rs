@@ -50,7 +50,7 @@ fn a_writer_that_stood_still_blames_nobody() {
 }
 
 #[test]
-fn what_the_active_have_acknowledged_is_known_at_any_time() {
+fn acknowledgements_of_active_readers_are_known_at_any_time() {
     let inactive_after = Duration::from_secs(1);
     let mut source = Source::new(WriterConfig { inactive_after, ..WriterConfig::default() });
     (0..4).for_each(|n| source.match_reader(at(0), reader_proxy(n)));

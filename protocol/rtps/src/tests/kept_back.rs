@@ -59,7 +59,7 @@ fn a_reader_does_not_starve_where_each_sample_displaces_the_one_before() {
 }
 
 #[test]
-fn what_expires_while_it_is_kept_back_is_not_lost_and_begins_no_separation() {
+fn an_expired_withheld_sample_is_not_lost_and_begins_no_separation() {
     for reliable in [false, true] {
         let mut line = Line::new(SEPARATION, proxy(reliable), WriterConfig::default(), None, 1);
         line.write(100_000, 1, ChangeKind::Alive);
@@ -97,7 +97,7 @@ fn a_best_effort_reader_is_not_made_to_wait_for_the_budget_of_repairs() {
 }
 
 #[test]
-fn what_the_budget_of_repairs_leaves_for_later_arrives() {
+fn withheld_samples_beyond_the_repair_budget_arrive_later() {
     for seed in 0..20 {
         let cfg = WriterConfig { repair_budget_per_event: 1, ..WriterConfig::default() };
         let mut line = keeping_last(true, cfg, Some(4), seed);

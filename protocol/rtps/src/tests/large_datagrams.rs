@@ -204,7 +204,7 @@ fn all_writers_share_what_the_receive_buffers_have_room_for() {
 }
 
 #[test]
-fn what_fits_into_one_datagram_is_a_data() {
+fn a_sample_that_fits_into_one_datagram_is_one_data() {
     for len in [1_500, 8_192, 16_384, 63_000] {
         let (mut source, mut target) = (source(WINDOW), target(1));
         source.match_reader(at(0), near(1));

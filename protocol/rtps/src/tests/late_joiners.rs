@@ -176,7 +176,7 @@ fn a_volatile_reader_that_comes_back_starts_anew() {
 /// A participant may lose the only address that it announces for some time: what is written then waits for its readers like
 /// anything else that they have not acknowledged.
 #[test]
-fn what_is_written_while_a_reader_has_no_place_reaches_it_there() {
+fn samples_written_while_a_reader_has_no_locator_reach_it_later() {
     let mut source = Source::new(WriterConfig::default());
     source.match_reader(at(0), reader_proxy(1));
     let mut target = Target::new(1, ReaderConfig::default());

@@ -66,7 +66,7 @@ fn a_writer_that_is_met_again_goes_on() {
 
 /// The reader knows that it lacks some of it, and asks again before it has heard that all is gone.
 #[test]
-fn what_is_gone_when_a_reader_is_met_again_is_lost_although_it_asks_for_it() {
+fn changes_gone_before_a_rematch_are_lost_although_the_reader_requests_them() {
     let (mut source, mut target) = acquainted();
     (0..2).for_each(|_| _ = source.write(at(1_000_000), 10));
     drain(&mut source.out);

@@ -72,7 +72,7 @@ fn a_volatile_reader_counts_what_lies_behind_the_first_change_that_it_shows() {
 /// The reader has discovered the writer, and the writer, which others listen to, not yet the reader. An instance that ends
 /// meanwhile leaves the history that the reader is given.
 #[test]
-fn what_a_writer_told_others_is_not_lost_to_a_durable_reader_that_it_did_not_know() {
+fn an_overheard_heartbeat_makes_an_unknown_durable_reader_count_no_loss() {
     let mut target = matched(true);
     target.receive(at(1), &heartbeat(None, 1, 3, 1));
     [4, 5].into_iter().for_each(|sn| target.receive(at(2), &data(sn)));
@@ -87,7 +87,7 @@ fn what_a_writer_told_others_is_not_lost_to_a_durable_reader_that_it_did_not_kno
 
 /// They part before the writer has discovered the reader, which goes on where it was only if it was given something.
 #[test]
-fn what_a_writer_told_others_is_not_lost_to_a_durable_reader_that_meets_it_again() {
+fn an_overheard_heartbeat_makes_a_rematched_durable_reader_count_no_loss() {
     for (given, lost) in [(false, 0), (true, 5)] {
         let mut target = Target::new(1, ReaderConfig::default());
         target.match_writer_of(at(0), life(1), true);
@@ -103,7 +103,7 @@ fn what_a_writer_told_others_is_not_lost_to_a_durable_reader_that_meets_it_again
 
 /// What was in the history when the writer met the reader is lost if it goes before it has arrived.
 #[test]
-fn what_goes_from_the_history_that_a_durable_reader_was_told_of_is_lost() {
+fn announced_history_that_is_removed_is_lost_to_a_durable_reader() {
     let mut target = matched(true);
     for (first, last, count) in [(4, 6, 1), (6, 6, 2)] {
         let history = heartbeat(Some(&target), first, last, count);

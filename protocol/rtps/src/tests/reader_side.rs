@@ -246,7 +246,7 @@ fn gaps_and_first_available_close_holes() {
 }
 
 #[test]
-fn what_was_gone_before_the_first_heartbeat_is_not_lost() {
+fn changes_removed_before_the_first_heartbeat_are_not_lost() {
     let mut target = Target::new(1, ReaderConfig::default());
     target.match_writer(at(0), true);
     assert!(!target.reader.historical_complete());
@@ -289,7 +289,7 @@ fn data_before_any_heartbeat_waits_unless_it_is_the_very_first_of_a_durable_stre
 }
 
 #[test]
-fn what_the_sink_rejects_is_not_acknowledged() {
+fn rejected_samples_are_not_acknowledged() {
     let mut target = synced(ReaderConfig::default(), 1);
     target.sink.room = Some(1);
     for sn in 1..=3 {
@@ -512,7 +512,7 @@ fn inline_qos_and_time_reach_the_sink() {
 }
 
 #[test]
-fn what_is_directed_at_another_reader_counts_as_received() {
+fn a_sample_directed_at_another_reader_counts_as_received() {
     let mut target = synced(ReaderConfig::default(), 1);
     let directed = |sn, guid: Guid| {
         let mut inline = vec![];
@@ -603,7 +603,7 @@ fn a_writer_and_a_reader_settle_with_few_messages() {
 }
 
 #[test]
-fn who_was_met_before_the_first_write_counts_all_that_is_gone() {
+fn a_reader_matched_before_the_first_write_counts_all_that_is_gone() {
     for written in [0, 3] {
         let (mut source, mut target) =
             (Source::new(WriterConfig::default()), Target::new(0, ReaderConfig::default()));

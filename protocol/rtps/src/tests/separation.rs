@@ -273,7 +273,7 @@ fn a_best_effort_reader_gets_the_last_value_and_loses_nothing() {
 }
 
 #[test]
-fn who_waits_for_acknowledgments_gets_them_at_once() {
+fn waiting_for_acknowledgments_releases_withheld_samples() {
     let mut line = Line::new(SEPARATION, reader_proxy(0), WriterConfig::default(), None, 1);
     (0..20).for_each(|n| line.write(100_000 + n * 100, 1, ChangeKind::Alive));
     line.run(110_000);
@@ -287,7 +287,7 @@ fn who_waits_for_acknowledgments_gets_them_at_once() {
 }
 
 #[test]
-fn what_is_kept_back_is_bounded() {
+fn samples_withheld_for_a_separation_are_bounded() {
     let mut line = Line::new(1_000_000_000, reader_proxy(0), WriterConfig::default(), None, 1);
     (0..5000).for_each(|n| line.write(100_000 + n * 100, 1, ChangeKind::Alive));
     assert!((4..=6).contains(&line.samples), "{} samples", line.samples);

@@ -69,7 +69,7 @@ fn a_large_change_is_one_message_in_memory_and_fragments_elsewhere() {
 }
 
 #[test]
-fn what_is_lost_in_memory_comes_again_in_one_message() {
+fn a_large_sample_lost_in_shared_memory_is_repaired_in_one_message() {
     let mut source = source(1 << 20);
     source.match_reader(at(0), in_memory(1));
     let mut target = target(1);
@@ -89,7 +89,7 @@ fn what_is_lost_in_memory_comes_again_in_one_message() {
 }
 
 #[test]
-fn what_is_too_long_for_a_ring_comes_in_few_pieces_even_when_it_is_repaired() {
+fn a_sample_longer_than_a_ring_comes_in_few_fragments_also_as_a_repair() {
     let mut source = source(70_000);
     source.match_reader(at(0), in_memory(1));
     let mut target = target(1);
@@ -196,7 +196,7 @@ fn lend_from(source: &mut Source, now: u64, len: usize, shared: bool) {
 }
 
 #[test]
-fn what_is_lent_waits_for_others_in_a_burst_and_one_heartbeat_follows_all_of_them() {
+fn lent_samples_of_a_burst_share_one_heartbeat() {
     let cfg = WriterConfig {
         paths: Ring::paths(1 << 20),
         latency_budget: Duration::from_millis(1),
@@ -251,7 +251,7 @@ fn join_or_lend(source: &mut Source, now: u64, len: usize, shared: bool) -> bool
 }
 
 #[test]
-fn what_is_lent_joins_others_where_it_may_wait_with_them() {
+fn lent_samples_join_a_burst() {
     let cfg = WriterConfig {
         paths: Ring::paths(1 << 20),
         latency_budget: Duration::from_millis(1),
@@ -284,7 +284,7 @@ fn what_is_lent_joins_others_where_it_may_wait_with_them() {
 }
 
 #[test]
-fn what_is_lent_takes_no_room_in_the_window() {
+fn loans_take_no_room_in_the_send_window() {
     let (mut copied, mut lent) = (source(1 << 20), source(1 << 20));
     for source in [&mut copied, &mut lent] {
         source.match_reader(at(0), in_memory(1));

@@ -250,7 +250,7 @@ fn old_answers_do_not_bring_a_reader_back() {
 }
 
 #[test]
-fn who_stops_again_and_again_is_waited_for_ever_more_rarely() {
+fn a_reader_that_stops_repeatedly_is_waited_for_ever_more_rarely() {
     let (mut source, _) = pair();
     let (mut now, mut asked) = (1_000, 0);
     while now < 10_000_000 {
@@ -285,7 +285,7 @@ fn what_has_left_in_part_is_not_held_back_by_suspending() {
 }
 
 #[test]
-fn whoever_asks_in_a_writers_name_gets_few_answers() {
+fn echo_requests_in_a_writers_name_get_few_answers() {
     let mut target = Target::new(0, ReaderConfig::default());
     target.match_writer(at(0), false);
     drain(&mut target.out);
@@ -306,7 +306,7 @@ fn whoever_asks_in_a_writers_name_gets_few_answers() {
 }
 
 #[test]
-fn who_was_inactive_has_a_window_again() {
+fn a_reader_that_was_inactive_has_a_send_window_again() {
     let inactive_after = dunlin_core::Duration::from_secs(1);
     let mut source = Source::new(WriterConfig { window: WINDOW, inactive_after, ..WriterConfig::default() });
     let mut target = Target::new(0, ReaderConfig::default());

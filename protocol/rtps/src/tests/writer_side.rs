@@ -133,7 +133,7 @@ fn what_waits_shares_datagrams_of_equal_size_each_with_one_heartbeat() {
 }
 
 #[test]
-fn what_waits_leaves_when_it_is_full_when_flushed_and_before_a_large_one() {
+fn a_batch_leaves_when_full_when_flushed_and_before_a_large_sample() {
     let cfg = || WriterConfig {
         latency_budget: Duration::from_secs(1),
         batch_octets: 300,

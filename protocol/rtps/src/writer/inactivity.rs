@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_history_still_has_is_not_lost() {
+    fn samples_still_in_the_history_are_not_lost() {
         let mut inactivity = Inactivity::new(&WriterConfig::default());
         inactivity.released = SequenceNumber(7);
         let lost_through = |before, first: Option<i64>| {

@@ -76,7 +76,7 @@ fn a_chunk_stays_where_it_is_until_the_last_one_gives_it_back() {
 }
 
 #[test]
-fn who_keeps_half_of_a_pool_gets_copies() {
+fn a_process_that_keeps_half_of_a_loan_pool_gets_copies() {
     let world = World::new();
     let (a, b, lender) = world.pair();
     let slots = exhaust(&*lender).len();
@@ -121,7 +121,7 @@ fn who_is_gone_has_given_everything_back() {
 }
 
 #[test]
-fn what_is_lent_outlives_who_lent_it() {
+fn loans_outlive_their_writer() {
     let world = World::new();
     let (a, b, lender) = world.pair();
     let payload = filled(lender.lend(LEN).unwrap(), 5);
@@ -136,7 +136,7 @@ fn what_is_lent_outlives_who_lent_it() {
 }
 
 #[test]
-fn what_comes_after_its_writer_is_gone_is_lost_alone() {
+fn a_lent_sample_read_after_its_writer_is_gone_is_lost_alone() {
     let world = World::new();
     let (a, b, lender) = world.pair();
     let payload = filled(lender.lend(LEN).unwrap(), 5);

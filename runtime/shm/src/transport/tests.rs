@@ -296,7 +296,7 @@ fn what_a_sender_left_is_taken_before_its_ring_goes() {
 }
 
 #[test]
-fn who_parts_and_meets_again_has_a_new_ring() {
+fn a_rematched_peer_has_a_new_ring() {
     let world = World::new();
     let (a, b) = (world.open(), world.open());
     // The second time the first ring is not drained when it is given up.

@@ -150,7 +150,7 @@ fn sent(filters: bool, other: bool) -> (usize, usize, Vec<u64>) {
 }
 
 #[test]
-fn what_nobody_wants_is_not_sent() {
+fn samples_that_no_filter_accepts_are_not_sent() {
     let wanted: Vec<u64> = (450..550).collect();
     let (data, datagrams, numbers) = sent(true, false);
     assert_eq!((data, &numbers), (100, &wanted));
@@ -164,7 +164,7 @@ fn what_nobody_wants_is_not_sent() {
 
 /// A small history does not fill up with what nobody wants.
 #[test]
-fn what_is_not_sent_is_acknowledged() {
+fn filtered_samples_count_as_acknowledged() {
     let filling = Filling::new(100);
     let (mut world, nodes) = world_on(2, 2, PathConfig { loss_ppm: 200_000, ..PathConfig::default() });
     let qos = keep_all_writer().resource_limits(4, -1, -1).max_blocking_time(secs(5));

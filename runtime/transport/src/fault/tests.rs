@@ -115,7 +115,7 @@ fn delay_holds_back_for_the_time_asked() {
 }
 
 #[test]
-fn what_is_held_back_is_bounded_and_goes_out_at_shutdown() {
+fn injected_delays_are_bounded_and_end_at_shutdown() {
     let (faulty, receiver) = pair(FaultConfig { delay: Duration::from_secs(600), ..Default::default() });
     let to = receiver.locators().default_unicast[0];
     for outbox in numbered(10, to) {

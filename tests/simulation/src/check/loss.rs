@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn who_parts_and_meets_again_is_told_of_what_was_gone_by_then() {
+    fn a_rematched_reader_counts_what_was_gone_as_lost() {
         let parted = |lacks: &[u64]| {
             let mut story = Story::new((1..=10).filter(|n| !lacks.contains(n)));
             story.by_writer = vec![(1, Some(35)), (75, None)];

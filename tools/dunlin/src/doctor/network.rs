@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_arrives_is_given_up_in_time() {
+    fn a_probe_that_never_arrives_is_given_up_in_time() {
         let socket = udp(Ipv4Addr::LOCALHOST.into()).unwrap();
         socket.bind(&SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0).into()).unwrap();
         let begin = Instant::now();

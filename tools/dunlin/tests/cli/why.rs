@@ -363,7 +363,7 @@ fn the_other_side_is_in_another_domain() {
 
 /// Two that match on paper, but have no version of IP in common.
 #[test]
-fn who_has_no_transport_in_common_is_unreachable() {
+fn a_participant_without_a_common_transport_is_unreachable() {
     let domain = &more_domain(0);
     let six = [("network.ipv4", "false"), ("network.ipv6", "true"), ("discovery.peers", "::1")];
     let (sensor, display) = (participant(domain, "sensor", &[]), participant(domain, "display", &six));

@@ -465,7 +465,7 @@ proptest! {
 }
 
 #[test]
-fn who_asks_for_types_and_acknowledges_nothing_gets_few_answers() {
+fn a_peer_that_acknowledges_no_type_answers_gets_few() {
     let mut net = matched();
     let ty = super::types::local("struct ShapeType { string color; };");
     let writer = LocalWriter { type_information: Some(Arc::clone(&ty)), ..local_writer(Default::default()) };

@@ -103,7 +103,7 @@ fn groups_that_stay_silent_are_not_used() {
 
 /// A participant that multicast does not reach names its peers: what these send to the group of all is sent to it as well.
 #[test]
-fn who_is_out_of_reach_of_multicast_learns_of_endpoints() {
+fn a_participant_out_of_reach_of_multicast_discovers_endpoints() {
     for meets_by_multicast in [false, true] {
         let unaware =
             DiscoveryConfig { initial_peers: vec![unicast(0, 7410), unicast(2, 7410)], ..config(1) };
@@ -151,7 +151,7 @@ fn silence_ends_a_lease_and_a_sign_of_life_renews_it() {
 
 /// A timer that is late again and again, because its thread is busy, is no stop of the whole process each time.
 #[test]
-fn who_is_gone_is_lost_however_late_timers_are() {
+fn a_participant_is_lost_after_its_lease_however_late_timers_are() {
     let mut net = Net::new([config(0), config(1)]);
     // Something is due every second.
     net.add_writer(1, DataWriterQos::default().liveliness(LivelinessKind::Automatic, Duration::from_secs(3)));
@@ -172,7 +172,7 @@ fn who_is_gone_is_lost_however_late_timers_are() {
 /// The lease ends on one side alone: the other one still hears, and has more of what there is than a newcomer, yet less
 /// than all.
 #[test]
-fn who_was_lost_on_one_side_alone_goes_on_where_it_was() {
+fn a_peer_lost_on_one_side_alone_is_verified_where_it_was() {
     let mut net = Net::new([config(0), config(1)]);
     net.start();
     net.run_for(secs(5));
@@ -202,7 +202,7 @@ fn who_was_lost_on_one_side_alone_goes_on_where_it_was() {
 /// Who stands still knows its peers still when it wakes up, however long ago they have lost it. What was removed meanwhile is
 /// not the first that it was told of, so what is left does not show that it is gone.
 #[test]
-fn who_was_lost_for_long_learns_what_was_removed_meanwhile() {
+fn a_participant_lost_for_long_learns_of_disposals_meanwhile() {
     let mut net = Net::new([config(0), config(1), config(2)]);
     let ids = [1, 2, 3].map(|key| EntityId([0, 0, key, 2]));
     for id in ids {

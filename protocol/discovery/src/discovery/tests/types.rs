@@ -178,7 +178,7 @@ fn types_that_do_not_fit_part_the_endpoints_on_both_sides() {
 }
 
 #[test]
-fn who_does_not_answer_is_judged_by_name() {
+fn types_match_by_name_if_the_participant_does_not_answer() {
     let mut net = pair([config(0), config(1)]);
     // The question gets lost wherever it goes.
     net.nodes[0].mute_about_types = true;
@@ -217,7 +217,7 @@ fn a_match_whose_types_were_forgotten_stays_but_its_policies_are_compared() {
 }
 
 #[test]
-fn who_has_no_service_is_judged_by_name_at_once() {
+fn types_match_by_name_at_once_without_type_lookup_endpoints() {
     let mut net = pair([config(0), config(1)]);
     net.nodes[1].discovery.endpoints.types.remove_peer(prefix(0));
     writes(&mut net, 0, OTHER);

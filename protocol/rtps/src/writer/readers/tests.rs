@@ -148,7 +148,7 @@ fn the_only_receiver_of_a_change_is_known() {
 }
 
 #[test]
-fn what_was_acknowledged_is_not_asked_for_any_more() {
+fn acknowledged_changes_are_not_requested_again() {
     let mut readers = readers([1]);
     readers
         .get_mut(0)

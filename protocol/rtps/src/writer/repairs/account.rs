@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_is_repaired_at_once_and_the_rest_at_a_rate() {
+    fn lost_changes_are_repaired_at_once_and_the_rest_at_a_rate() {
         let mut account = RepairAccount::default();
         account.grant(SequenceNumber(5), 744);
         for _ in 0..TIMES {

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_joins_counts_like_what_is_written() {
+    fn samples_that_join_a_batch_count_like_written_ones() {
         for budget in [Duration::ZERO, Duration::from_millis(1)] {
             let (mut one, mut other) =
                 (batch(budget, Duration::from_micros(50)), batch(budget, Duration::from_micros(50)));

@@ -93,7 +93,7 @@ fn readers_with_one_filter_share_its_evaluation() {
 }
 
 #[test]
-fn what_joins_a_change_is_for_the_same_readers() {
+fn submessages_join_only_changes_for_the_same_readers() {
     let (mut withheld, mut readers) = withheld([(filtered(1, 5), true), (configuration(2), true)]);
     let mut stats = WriterStats::default();
     withheld.select(at(0), &change(1, sample(9)), &mut readers, &mut stats);
