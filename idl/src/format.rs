@@ -84,7 +84,7 @@ struct Formatter<'a> {
 }
 
 const INDENT: &str = "    ";
-/// Nothing is indented further, or the text would grow with the square of what a stranger has nested.
+/// Nothing is indented further, or the text would grow with the square of what an untrusted file nests.
 const DEEPEST: usize = 100;
 
 impl<'a> Formatter<'a> {

@@ -219,7 +219,7 @@ schema! {
         /// Folder of its files, in a file system in memory. Processes with the same folder share memory, also from
         /// different containers.
         directory: String = driver().shared_memory.directory.display().to_string();
-        /// Memory for what is under way to one receiving process, once it gets large samples, and at most 1MiB before: a
+        /// Memory for what is in flight to one receiving process, once it gets large samples, and at most 1MiB before: a
         /// power of two from 256KiB to 256MiB. It grows for samples that are longer than half of it, to eight times as
         /// much or 32MiB.
         ring_size: Size = Size(driver().shared_memory.ring_size.into());

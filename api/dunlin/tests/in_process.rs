@@ -279,7 +279,7 @@ fn within_a_process_there_are_neither_messages_nor_acknowledgements() {
             assert!(taken.len() == 1 && taken[0].data.as_ref().unwrap().speed == n, "{taken:?}");
         }
         writer.wait_for_acknowledgments(Duration::ZERO).unwrap();
-        // Of the first sample something may still be under way.
+        // Of the first sample something may still be in flight.
         let more = exchanged() - before;
         assert!(more < 10, "{more} messages for a hundred samples");
         assert_eq!(writer.stats().samples_sent, sent + 100);

@@ -1,4 +1,4 @@
-//! Large samples over UDP to another process of the host: how much is under way follows what its socket holds. The other process is
+//! Large samples over UDP to another process of the host: how much is in flight follows what its socket holds. The other process is
 //! this program again, with a role.
 #![cfg(target_os = "linux")]
 

@@ -9,7 +9,7 @@ use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use std::borrow::Cow;
 
 /// A view of a serialized value, to be serialized. Octets that are no serialization of the type are an error of the serializer; those of
-/// strangers should be checked before ([`DynamicView::check`], or a view that a reader gave), which bounds the work.
+/// untrusted peers should be checked before ([`DynamicView::check`], or a view that a reader gave), which bounds the work.
 #[derive(Clone)]
 pub struct JsonView<'a> {
     view: DynamicView<'a>,

@@ -22,7 +22,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// Octets that may be under way within a process: nothing is lost there, but what a reader has no room for shall not be
+    /// Octets that may be in flight within a process: nothing is lost there, but what a reader has no room for shall not be
     /// offered to it without end.
     const ROOM_IN_PROCESS: usize = 512 * 1024;
 

@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 
 use dunlin_core::{Duration, GuidPrefix, MonoTime, SequenceNumber, WallTime};
 
-/// How long a datagram may be under way. Later, an announcement that looks old is believed: its sender may have started
+/// How long a datagram may be in flight. Later, an announcement that looks old is believed: its sender may have started
 /// again with the same GUID and a clock that was set back.
 const LONGEST_TRANSIT: Duration = Duration::from_secs(10);
 /// Most goodbyes that are remembered.

@@ -39,7 +39,7 @@ pub struct ParticipantConfig {
     pub max_message_size: usize,
     /// Who describes the paths to others; without it, the default, nothing is known of them.
     pub paths: Option<Arc<dyn Paths>>,
-    /// Data under way for which the receive buffers have room, the same for all participants that share them (default: unknown).
+    /// Data in flight for which the receive buffers have room, the same for all participants that share them (default: unknown).
     pub receive_room: ReceiveRoom,
     /// Protocol parameters of user endpoints.
     pub tuning: Tuning,
@@ -96,7 +96,7 @@ pub struct Tuning {
     pub fragment_size: u16,
     /// Shapes what writers send; without it new data leaves at once.
     pub pacing: Option<Pacing>,
-    /// Octets of new data that a writer has under way to reliable readers of this vendor that did not say they took it; 0 is
+    /// Octets of new data that a writer has in flight to reliable readers of this vendor that did not say they took it; 0 is
     /// no bound and the default. 127 KiB, two calls of segmentation offload, fit into a receive buffer of the usual 212,992.
     pub window: usize,
     /// Octets that it grows to at most where readers within the host say that they have the room.

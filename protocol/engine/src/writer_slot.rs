@@ -510,7 +510,7 @@ impl WriterSlot {
         self.go_on(core, turn.is_some(), now, out);
     }
 
-    /// A reader has taken what was under way: what waited for that leaves at once.
+    /// A reader has taken what was in flight: what waited for that leaves at once.
     pub(crate) fn on_echo(self: &Arc<Self>, now: Now, source: GuidPrefix, echo: &Echo, out: &mut Output) {
         let turn = self.turnstile.try_turn();
         let mut guard = self.turnstile.core();

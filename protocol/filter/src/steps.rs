@@ -1,4 +1,4 @@
-//! What an evaluation may cost: a filter and the samples that it looks at may both come from strangers.
+//! What an evaluation may cost: a filter and the samples that it looks at may both come from peers that are not trusted.
 
 use core::fmt;
 

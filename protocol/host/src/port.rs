@@ -25,7 +25,7 @@ pub trait Port {
     /// What is left of a listener that panicked.
     type Panic;
 
-    // The call under way.
+    // The call in progress.
 
     /// Looks at the state of the present thread; `None` where there is none any more, because the thread ends. `look` does not
     /// call the port.

@@ -3,7 +3,7 @@
 //!
 //! Nothing is built and parsed, and no HEARTBEAT and no ACKNACK is needed, because the writer hears at once how far each reader
 //! is. Only what every matched reader can be given like that goes this way, and only if nothing that went in messages can
-//! still be under way to a reliable reader. Whatever is not that simple goes in messages: history, repairs, GAPs, what
+//! still be in flight to a reliable reader. Whatever is not that simple goes in messages: history, repairs, GAPs, what
 //! readers filter, what waits for more, what waits for room at a reader.
 
 use crate::reader::{Incoming, Reader};

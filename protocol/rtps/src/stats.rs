@@ -47,7 +47,7 @@ pub struct WriterStats {
     pub requests_ignored: u64,
     /// Times new data had to wait for the pacer.
     pub paced: u64,
-    /// Times new data had to wait for readers to take what was under way.
+    /// Times new data had to wait for readers to take what was in flight.
     pub window_full: u64,
     /// ECHO_REQUEST submessages sent.
     pub echoes_requested: u64,

@@ -105,7 +105,7 @@ pub(crate) struct ReceiveGroup {
     /// `None` for a group around a transport of the caller's or of a machine that is not the real one.
     key: Option<Key>,
     pub(crate) transport: Arc<dyn Transport>,
-    /// What its receive buffers hold of what is under way, to whichever member.
+    /// What its receive buffers hold of what is in flight, to whichever member.
     pub(crate) room: ReceiveRoom,
     pub(crate) platform: Platform,
     interface_poll: Duration,

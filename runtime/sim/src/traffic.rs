@@ -31,7 +31,7 @@ pub struct NetworkStats {
     pub delivered: u64,
     /// Octets of those.
     pub delivered_octets: u64,
-    /// Lost by chance.
+    /// Lost at random.
     pub lost: u64,
     /// Of those, in bursts.
     pub lost_in_bursts: u64,

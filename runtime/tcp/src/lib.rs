@@ -7,7 +7,7 @@
 //! connected to are reached by the connections that they have opened.
 //!
 //! The thread `dunlin-tcp` accepts, connects, reads, and sends what a socket did not take at once; those who write
-//! send on their own threads. What strangers can make it remember is bounded: see `docs/tcp.md`.
+//! send on their own threads. What unverified peers can make it remember is bounded: see `docs/tcp.md`.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(unreachable_pub))]
 

@@ -88,7 +88,7 @@ impl Reader {
         result
     }
 
-    /// More octets of the message that is under way are in its place.
+    /// More octets of the message that is in flight are in its place.
     fn filled(
         &mut self,
         count: usize,

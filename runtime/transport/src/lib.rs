@@ -140,7 +140,7 @@ pub trait Transport: Send + Sync {
         Path::unknown(to.kind)
     }
 
-    /// Octets of data under way for which its receive buffers have room, with some left for others; 0 if that is unknown.
+    /// Octets of data in flight for which its receive buffers have room, with some left for others; 0 if that is unknown.
     fn receive_room(&self) -> usize {
         0
     }

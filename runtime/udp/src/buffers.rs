@@ -53,7 +53,7 @@ pub(crate) fn set_send(socket: &Socket, asked: Option<usize>) -> io::Result<Opti
     Ok((got < asked).then_some(Shortage { side: Side::Send, asked, got }))
 }
 
-/// Octets of data under way that one sender may count on: a quarter of what the system takes into account, for there are other
+/// Octets of data in flight that one sender may count on: a quarter of what the system takes into account, for there are other
 /// senders, and datagrams that take up twice their size.
 pub(crate) fn receive_room(socket: &Socket) -> Option<usize> {
     socket.recv_buffer_size().ok().map(|reported| usable(reported) / 2)

@@ -41,7 +41,7 @@ impl Record {
         Ok(())
     }
 
-    /// Some slack for what a run has by chance (a heartbeat or announcement more), and more of it when the compiler is
+    /// Some slack for what a run happens to have (a heartbeat or announcement more), and more of it when the compiler is
     /// another one.
     pub(crate) fn tolerance(&self) -> Result<Tolerance> {
         let compiler = compiler()?;

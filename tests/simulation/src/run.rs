@@ -71,7 +71,7 @@ pub(crate) struct Machine {
     entities: BTreeMap<EntityId, Known>,
 }
 
-/// A run under way.
+/// A run in progress.
 pub(crate) struct Run<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) world: World,

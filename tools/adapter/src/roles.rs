@@ -220,7 +220,7 @@ pub(crate) struct Blast {
     pub(crate) time: Duration,
     /// Samples at most.
     pub(crate) count: u64,
-    /// Whether the time between samples is by chance (exponential, as independent events have it).
+    /// Whether the time between samples is random (exponential, as independent events have it).
     pub(crate) by_chance: bool,
 }
 

@@ -355,7 +355,7 @@ fn pictures(files: &[PathBuf], folder: &Path, out: &mut dyn Write) -> Result<()>
     Ok(())
 }
 
-/// Letters and digits of what a stranger may have written, all else as a hyphen; of a length that file systems take.
+/// Letters and digits of untrusted text, all else as a hyphen; of a length that file systems take.
 fn file_name(parts: &[&str]) -> String {
     let text = parts.join(" ").to_ascii_lowercase();
     let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());

@@ -93,7 +93,7 @@ impl TwoHosts {
         Ok(())
     }
 
-    /// Drops single frames by chance where they come in, each on its own: segments must not travel as one.
+    /// Drops single frames at random where they come in, each on its own: segments must not travel as one.
     fn drop_frames(&self, name: &str, percent: f64) -> Result<()> {
         run(&format!(
             "ip netns exec {name} ethtool -K {INTERFACE} tso off gso off gro off tx-udp-segmentation off"

@@ -250,7 +250,7 @@ mod tests {
     use crate::compare::tests::two;
 
     #[test]
-    fn a_results_file_of_a_stranger_is_checked() {
+    fn an_untrusted_results_file_is_checked() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("r.json");
         let good = two(&[10.0], &[20.0]);

@@ -275,7 +275,7 @@ fn greet(contender: &Contender, adapters: &Adapters) -> Result<(Vec<OsString>, D
     Ok((command, Description { version, waits: text("waits"), built: text("built") }, can))
 }
 
-/// The order of cells in a round: groups of like cells by chance, and those who are compared by chance within a group.
+/// The order of cells in a round: groups of like cells at random, and those that are compared at random within a group.
 struct Order(u64);
 
 impl Order {

@@ -89,7 +89,7 @@ pub struct Measure {
     /// Samples per second; 0 for as fast as possible.
     #[serde(default)]
     pub rate: u64,
-    /// Samples come by chance at that rate, as independent events do, instead of evenly.
+    /// Samples come at random moments at that rate, as independent events do, instead of evenly.
     #[serde(default)]
     pub by_chance: bool,
     /// Count the system calls in one more, shorter run of its own, where strace is there.

@@ -1,4 +1,4 @@
-//! Names for people: vendors, what ROS 2 calls its topics and types, and names of strangers that a terminal can show.
+//! Names for people: vendors, what ROS 2 calls its topics and types, and untrusted names that a terminal can show.
 
 use clap::Args;
 use dunlin::{Cause, DomainParticipant, VendorId};
@@ -71,7 +71,7 @@ pub fn vendor(id: VendorId) -> String {
     if name == "unknown" { id.to_string() } else { name.to_owned() }
 }
 
-/// What a stranger named, without what a terminal would obey or what would begin another line.
+/// An untrusted name, without what a terminal would obey or what would begin another line.
 pub fn harmless(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

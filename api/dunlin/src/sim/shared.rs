@@ -169,7 +169,7 @@ impl Shared {
         self.state().agenda.push(at, entry);
     }
 
-    /// One of those that can run, by chance.
+    /// One of those that can run, at random.
     pub(crate) fn pick(&self) -> Option<TaskId> {
         let mut ready = lock(&self.ready);
         match ready.tasks.len() {

@@ -52,7 +52,7 @@ async fn answer(server: Server, more: i32) -> Result {
     }
 }
 
-/// Asks so often, with all requests under way at once; each is answered right and once.
+/// Asks so often, with all requests in flight at once; each is answered right and once.
 async fn ask(cx: Context, client: &Client, count: i32) -> Result {
     let mut pending = Vec::new();
     for a in 0..count {

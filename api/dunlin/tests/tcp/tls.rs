@@ -72,7 +72,7 @@ impl tracing::Subscriber for Collect {
 }
 
 #[test]
-fn a_stranger_is_kept_out_and_the_log_says_why() {
+fn a_peer_without_a_trusted_certificate_is_kept_out_and_the_log_says_why() {
     // Another test may have been faster with a subscriber of its own; then this one shows less.
     let collects = tracing::subscriber::set_global_default(Collect).is_ok();
     assert!(collects, "no other test of this program collects the log");

@@ -36,7 +36,7 @@ impl WriterCache {
         oldest.map(|(sn, _)| sn)
     }
 
-    /// Changes that are under way to matched readers, and those that are kept for late joiners unless a DURABILITY_SERVICE
+    /// Changes that are in flight to matched readers, and those that are kept for late joiners unless a DURABILITY_SERVICE
     /// keeps them.
     #[must_use]
     pub fn owed(&self) -> usize {

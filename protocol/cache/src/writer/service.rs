@@ -1,6 +1,6 @@
 //! DURABILITY_SERVICE at the writer (DDS 1.4 §2.2.3.5): which changes late joiners get that nobody else waits for.
 //!
-//! HISTORY and RESOURCE_LIMITS then bound what is under way to present readers, and a change that everybody has, or that
+//! HISTORY and RESOURCE_LIMITS then bound what is in flight to present readers, and a change that everybody has, or that
 //! HISTORY gives up, is stored as these policies say. A limit of the store never lets a write wait or fail: the oldest
 //! that is stored makes room.
 
@@ -26,7 +26,7 @@ pub(super) struct Service {
     stored: List<STORED>,
     /// Instances with stored changes.
     instances: usize,
-    /// Up to here nothing is under way: it is stored, or gone.
+    /// Up to here nothing is in flight: it is stored, or gone.
     settled: SequenceNumber,
     /// When what is stored of instances that have ended is forgotten.
     cleanups: TimerHeap,
@@ -71,7 +71,7 @@ impl Service {
 }
 
 impl WriterCache {
-    /// The first change that is under way to present readers.
+    /// The first change that is in flight to present readers.
     pub(super) fn first_live(&mut self) -> Option<(SequenceNumber, Id)> {
         loop {
             let service = self.service.as_mut()?;
@@ -127,7 +127,7 @@ impl WriterCache {
         }
     }
 
-    /// Drops what is stored beyond the limits, the oldest first. What is under way counts too: late joiners get it as well.
+    /// Drops what is stored beyond the limits, the oldest first. What is in flight counts too: late joiners get it as well.
     pub(super) fn trim_stored(&mut self, owner: Id) {
         let Some(service) = &self.service else { return };
         let (kept, samples, instances) =
@@ -188,7 +188,7 @@ impl WriterCache {
         }
     }
 
-    /// What is stored goes; what is still under way goes when it has arrived.
+    /// What is stored goes; what is still in flight goes when it has arrived.
     fn clean_up(&mut self, id: Id) {
         if let Some(service) = &mut self.service {
             service.cleanups.remove(id);

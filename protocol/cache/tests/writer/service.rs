@@ -158,7 +158,7 @@ fn the_default_leaves_late_joiners_to_history() {
     assert!(f.present().is_empty(), "a volatile writer has nothing for late joiners");
 }
 
-/// The newest of each instance are there, and beyond them only what is under way.
+/// The newest of each instance are there, and beyond them only what is in flight.
 fn check(f: &Fixture, written: &BTreeMap<u8, Vec<i64>>, depth: usize, live: usize) {
     let present = f.present();
     for of_instance in written.values() {

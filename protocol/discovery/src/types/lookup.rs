@@ -30,9 +30,9 @@ const MAX_DOUBLINGS: u8 = 5;
 const MAX_NUMBERS: usize = 8;
 /// Answers that one lookup may take: each level of nesting is one, if its types were not announced.
 const MAX_ROUNDS: u8 = 64;
-/// Questions under way to one participant.
+/// Questions in flight to one participant.
 const MAX_ASKED_OF_ONE: usize = 8;
-/// Questions under way to all.
+/// Questions in flight to all.
 const MAX_ASKED: usize = 64;
 /// Types of one participant that are looked up or could not be.
 const MAX_LOOKUPS_OF_ONE: usize = 256;
@@ -374,7 +374,7 @@ impl Lookups {
         }
     }
 
-    /// A question is not under way any more.
+    /// A question is not in flight any more.
     fn end_question(&mut self, key: &LookupKey) {
         self.stirred = true;
         if matches!(self.state(key), Some(State::Asked { .. })) {

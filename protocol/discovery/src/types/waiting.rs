@@ -1,7 +1,7 @@
 //! Questions about types that are answered when the answers before them were acknowledged.
 //!
 //! Cyclone DDS asks for a type once and never again, and may ask for hundreds in a moment: a question that is dropped because
-//! too many answers are under way would be one without an answer for ever.
+//! too many answers are in flight would be one without an answer for ever.
 
 use alloc::{
     boxed::Box,

@@ -86,15 +86,15 @@ fn participants_are_bounded_and_a_peer_stays() {
 }
 
 #[test]
-fn endpoints_of_strangers_are_not_taken_up() {
+fn endpoints_of_unverified_participants_are_ignored() {
     let mut target = Target::new();
-    let stranger = prefix(1);
-    let bytes = participant(stranger, &[Locator::udp_v4(ATTACKER, 7410)]);
+    let unverified = prefix(1);
+    let bytes = participant(unverified, &[Locator::udp_v4(ATTACKER, 7410)]);
     target.attack_from(ATTACKER, &bytes);
     for sn in 1..100 {
         let id = EntityId::user_writer(sn as u32, true);
-        let payload = endpoint(Guid::new(stranger, id), "In").finish();
-        let bytes = message(stranger, |message| {
+        let payload = endpoint(Guid::new(unverified, id), "In").finish();
+        let bytes = message(unverified, |message| {
             message.data(&DataSpec {
                 reader_id: EntityId::UNKNOWN,
                 writer_id: EntityId::SEDP_PUBLICATIONS_WRITER,

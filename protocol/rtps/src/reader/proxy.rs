@@ -14,7 +14,7 @@ use dunlin_core::{
 /// Most intervals of irrelevant changes kept ahead of the expected one; more are requested and gapped again.
 pub(super) const MAX_HOLES: usize = 256;
 
-/// No writer has so many changes under way that it has not announced.
+/// No writer has so many changes in flight that it has not announced.
 const OUT_OF_REACH: i64 = 1 << 20;
 
 /// Most ECHOs to one writer in a millisecond. A writer with the usual window asks so often at 130 Gbit/s.
@@ -72,7 +72,7 @@ pub(super) struct WriterProxy {
     pub(super) reliable: bool,
     /// The next change to deliver. Everything before it was delivered, is irrelevant or is lost.
     pub(super) expected: SequenceNumber,
-    /// The first change passed over at once with more than any writer has under way, since one was last delivered.
+    /// The first change passed over at once with more than any writer has in flight, since one was last delivered.
     skipped_from: Option<SequenceNumber>,
     /// What the writer has is known: it was heard.
     pub(super) synced: bool,

@@ -1,4 +1,4 @@
-//! RTPS 2.5 §9.4.5.1.1 (submessages of vendors): what the sockets of a process hold of what is under way to it, and who shares it.
+//! RTPS 2.5 §9.4.5.1.1 (submessages of vendors): what the sockets of a process hold of what is in flight to it, and who shares it.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -247,7 +247,7 @@ impl World {
             if peer.reliable {
                 let durable = peer.durable && self.transient_local;
                 let first = if durable { 1 } else { peer.joined_after + 1 };
-                // A datagram that was under way to others when a volatile reader came may reach it too.
+                // A datagram that was in flight to others when a volatile reader came may reach it too.
                 let early = if durable { 0 } else { got.iter().take_while(|sn| **sn < first).count() };
                 assert!(early <= 1, "seed {seed}, reader {index}: {got:?}");
                 assert_eq!(got[early..], (first..=last).collect::<Vec<_>>(), "seed {seed}, reader {index}");

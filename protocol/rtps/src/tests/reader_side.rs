@@ -539,7 +539,7 @@ fn a_sample_directed_at_another_reader_counts_as_received() {
 }
 
 #[test]
-fn strangers_are_counted_and_ignored() {
+fn unmatched_writers_are_counted_and_ignored() {
     let mut target = Target::new(1, ReaderConfig::default());
     target.receive(at(0), &data(1));
     target.receive(at(0), &frag(1, 1, 2000));

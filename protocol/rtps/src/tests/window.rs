@@ -1,4 +1,4 @@
-//! The send window: what is under way to readers is bounded, and moves on as they say that they took it.
+//! The send window: what is in flight to readers is bounded, and moves on as they say that they took it.
 
 use super::support::*;
 use crate::{ReaderConfig, ReaderProxyConfig, WriterConfig};

@@ -45,8 +45,8 @@ pub struct WriterConfig {
     pub repair_budget_per_event: usize,
     /// Shapes everything that carries data; without it, new data leaves at once.
     pub pacing: Option<Pacing>,
-    /// Octets of new data under way to reliable readers of this vendor that they did not say they took; 0, the default, is no
-    /// bound. As much again as the path holds may be under way to readers far away.
+    /// Octets of new data in flight to reliable readers of this vendor that they did not say they took; 0, the default, is no
+    /// bound. As much again as the path holds may be in flight to readers far away.
     pub window: usize,
     /// Octets that it grows to at most where a reader within the host says that its receive buffer has the room; no more than
     /// `window`: it does not grow.

@@ -110,7 +110,7 @@ impl Writer {
             else {
                 self.transmission.finish(self.transmission.last_sn());
                 if self.readers.routes().is_empty() {
-                    // Nothing is under way that a HEARTBEAT could overtake.
+                    // Nothing is in flight that a HEARTBEAT could overtake.
                     self.transmission.mark_all_on_wire();
                 }
                 self.tell_what_is_gone(now);

@@ -14,7 +14,7 @@ use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{EntityId, Guid, Locator, LocatorKind, MonoTime};
 use dunlin_wire::{MessageBuilder, size};
 
-/// Octets of small changes that may be under way to a reader in memory: half of what a ring begins with.
+/// Octets of small changes that may be in flight to a reader in memory: half of what a ring begins with.
 const FIRST_ROOM: u64 = 512 * 1024;
 /// With a longer message a ring of full size takes the place of the first.
 const FIRST_LONGEST: usize = 64 * 1024;
@@ -50,7 +50,7 @@ impl Writer {
         !unicast.is_empty() && unicast.iter().all(|to| longest_to(&self.cfg, to).is_some())
     }
 
-    /// Octets that may be under way to a reader although its socket has no room for them. One message more may leave, which
+    /// Octets that may be in flight to a reader although its socket has no room for them. One message more may leave, which
     /// still finds room in a ring of twice the longest.
     pub(super) fn room_in_memory(&self, proxy: &ReaderProxy) -> u64 {
         if !self.reaches_memory(&proxy.cfg.unicast) {

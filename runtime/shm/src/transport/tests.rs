@@ -343,7 +343,7 @@ fn a_spoilt_ring_is_refused_and_its_sender_learns_of_it() {
     let broken = world.ring();
     overwrite(&broken, 64, &7_u32.to_ne_bytes());
     assert_eq!(send(&a, &b, b"x").sent + send(&c, &b, b"x").sent, 2);
-    // Whose ring comes first is by chance: the other one's is delivered.
+    // Whose ring comes first is random: the other one's is delivered.
     overwrite(&broken, 64, &7_u32.to_ne_bytes());
     assert_eq!(arrived(&b).len(), 1);
     assert_eq!(b.stats().shared_broken, 1);

@@ -80,7 +80,7 @@ fn each_gets_its_own(seed: u64) {
 }
 scenario!(own, 20, each_gets_its_own);
 
-/// Parameters that change while samples are under way: everything that arrives later obeys them, and the writer hears of
+/// Parameters that change while samples are in flight: everything that arrives later obeys them, and the writer hears of
 /// the last ones set, in whatever order they are set.
 fn parameters_change(seed: u64) {
     let filling = Filling::new(100);

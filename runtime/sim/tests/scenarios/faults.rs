@@ -320,7 +320,7 @@ fn goodbye_overtakes(seed: u64) {
     for round in 0..8 {
         let _writer = writer(&mut world, nodes[0], "Short", keep_all_writer());
         let name = world.participant(nodes[0]).guid_prefix();
-        // While it announces itself every 100 ms, and some of that is still under way.
+        // While it announces itself every 100 ms, and some of that is still in flight.
         world.run_for(ms(100 + 40 * round));
         world.leave(nodes[0]);
         world.run_for(ms(400));

@@ -91,7 +91,7 @@ fn ping_pong(seed: u64) {
 }
 scenario!(ping_pong_under_loss, 3, ping_pong);
 
-/// A near reader behind a line that is full for a minute: what is under way stays within the window, and the queue never
+/// A near reader behind a line that is full for a minute: what is in flight stays within the window, and the queue never
 /// runs over for long.
 fn full_line(seed: u64) {
     const LEN: usize = 20_000;

@@ -21,7 +21,7 @@ fn a_stream_goes_on_when_addresses_come_and_go() {
         for (numbers, addresses) in
             [(0..20, vec![first]), (20..40, vec![first, second]), (40..60, vec![second])]
         {
-            // Half of it is under way, or waits, when the addresses change.
+            // Half of it is in flight, or waits, when the addresses change.
             let half = numbers.start + 10;
             write_all(&mut world, nodes[0], &writer, &filling, numbers.start..half, 100);
             world.set_addresses(nodes[side], &addresses, true);

@@ -158,7 +158,7 @@ fn thin_line(seed: u64) {
 }
 scenario!(far, 10, thin_line);
 
-/// However far the reader is, what is under way is not sent again and again.
+/// However far the reader is, what is in flight is not sent again and again.
 fn distances(seed: u64) {
     const COUNT: u64 = 400;
     let filling = Filling::new(1024);

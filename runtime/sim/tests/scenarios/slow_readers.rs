@@ -172,7 +172,7 @@ fn stopped(seed: u64) {
         assert!(scene.is_inactive(2) && !scene.is_inactive(0) && !scene.is_inactive(1));
         let stats = scene.writer.stats();
         assert_eq!((stats.readers_inactive, stats.readers_inactivated), (1, 1));
-        // A question is under way at least every 10 ms.
+        // A question is in flight at least every 10 ms.
         let acted_at = stopped_at.as_nanos() + INACTIVE_AFTER.as_nanos() + ms(12).as_nanos();
         for (begin, took) in &scene.blocked {
             let blocked_since = begin.as_nanos().max(acted_at);

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_strangers_stay_text() {
+    fn untrusted_names_stay_text() {
         let look = Look { name: "<a>", number: 99 };
         let series = [Series { look, points: vec![(1.0, 2.0), (10.0, 3.0)] }];
         let marks = [(1.0, "1".to_string())];

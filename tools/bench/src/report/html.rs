@@ -114,7 +114,7 @@ pub(crate) fn heading(measure: &Measure, set_up: SetUp) -> String {
             text,
             ", {} per second{}",
             measure.rate,
-            if measure.by_chance { " by chance" } else { "" }
+            if measure.by_chance { " at random" } else { "" }
         );
     }
     text

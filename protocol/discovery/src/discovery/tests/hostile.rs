@@ -110,7 +110,7 @@ fn expected(net: &mut Net, node: usize) -> [(EntityId, SequenceNumber); 2] {
     ]
 }
 
-/// Answers for a stranger as only somebody can who receives what it is sent.
+/// Answers for an unverified participant as only somebody can who receives what it is sent.
 fn verify(net: &mut Net, node: usize, source: GuidPrefix) {
     for (writer, expected) in expected(net, node) {
         acknowledge(net, node, source, writer, expected);
@@ -152,24 +152,24 @@ fn removals_may_carry_only_a_key_hash() {
 #[test]
 fn nobody_speaks_for_another() {
     let mut net = matched();
-    let stranger = prefix(7);
-    // A stranger announces, removes and describes somebody else.
+    let unverified = prefix(7);
+    // An unverified participant announces, removes and describes somebody else.
     inject(&mut net, 1, |out| {
-        data(stranger, EntityId::SPDP_WRITER, 1, &[], announcement(prefix(5), |_| ()), out);
+        data(unverified, EntityId::SPDP_WRITER, 1, &[], announcement(prefix(5), |_| ()), out);
     });
     inject(&mut net, 1, |out| {
         let inline = inline_qos_for_status(REMOVED, Some(&guid(0, EntityId::PARTICIPANT).to_bytes()));
-        data(stranger, EntityId::SPDP_WRITER, 1, &inline, PayloadSpec::None, out);
+        data(unverified, EntityId::SPDP_WRITER, 1, &inline, PayloadSpec::None, out);
     });
     assert_eq!(net.nodes[1].discovery.stats().foreign_guid, 2);
     inject(&mut net, 1, |out| {
-        data(stranger, EntityId::SPDP_WRITER, 1, &[], announcement(stranger, |_| ()), out)
+        data(unverified, EntityId::SPDP_WRITER, 1, &[], announcement(unverified, |_| ()), out)
     });
     assert_eq!(net.events(1), ["+participant 7"]);
-    verify(&mut net, 1, stranger);
+    verify(&mut net, 1, unverified);
     inject(&mut net, 1, |out| {
         let inline = inline_qos_for_status(REMOVED, Some(&guid(0, WRITER).to_bytes()));
-        data(stranger, EntityId::SEDP_PUBLICATIONS_WRITER, 1, &inline, PayloadSpec::None, out);
+        data(unverified, EntityId::SEDP_PUBLICATIONS_WRITER, 1, &inline, PayloadSpec::None, out);
     });
     assert_eq!(net.nodes[1].discovery.stats().foreign_guid, 3);
     assert_eq!(net.events(1), [""; 0]);
@@ -283,11 +283,11 @@ fn octets_of(build: impl FnOnce(&mut Outbox)) -> usize {
 }
 
 #[test]
-fn a_stranger_is_sent_at_most_three_times_what_it_sent() {
-    let stranger = prefix(7);
+fn an_unverified_participant_is_sent_at_most_three_times_what_it_sent() {
+    let unverified = prefix(7);
     for locators in [1, 3, 100] {
         let mut net = matched();
-        let payload = announcement(stranger, |list| {
+        let payload = announcement(unverified, |list| {
             for port in 1..locators {
                 list.put_locator(pid::METATRAFFIC_UNICAST_LOCATOR, &unicast(0, 8000 + port));
             }
@@ -297,12 +297,12 @@ fn a_stranger_is_sent_at_most_three_times_what_it_sent() {
         let mut received = 0;
         for _ in 0..20 {
             let build = |out: &mut Outbox| {
-                data(stranger, EntityId::SPDP_WRITER, 1, &[], payload.clone(), out);
+                data(unverified, EntityId::SPDP_WRITER, 1, &[], payload.clone(), out);
             };
             received += octets_of(build);
             inject(&mut net, 1, build);
             // It guesses, and describes readers that are somewhere else.
-            acknowledge(&mut net, 1, stranger, EntityId::SEDP_PUBLICATIONS_WRITER, SequenceNumber(2));
+            acknowledge(&mut net, 1, unverified, EntityId::SEDP_PUBLICATIONS_WRITER, SequenceNumber(2));
             received += 48;
             assert!(net.sent_octets > 0 && net.sent_octets <= 3 * received, "{} {received}", net.sent_octets);
         }
@@ -311,27 +311,27 @@ fn a_stranger_is_sent_at_most_three_times_what_it_sent() {
         own.start();
         own.run_for(secs(9));
         net.run_for(secs(9));
-        // Three announcements to the group at most, which have nothing to do with the stranger, for each of the two.
+        // Three announcements to the group at most, which have nothing to do with it, for each of the two.
         assert!(net.sent_octets <= at_once + 2 * 4 * 300, "nothing more follows: {}", net.sent_octets);
         assert_eq!(net.nodes[1].discovery.stats().participants_unverified, 1);
     }
 }
 
 #[test]
-fn the_endpoints_of_a_stranger_are_not_taken_up_until_it_is_verified() {
+fn endpoints_of_an_unverified_participant_are_ignored_until_it_is_verified() {
     let mut net = matched();
-    let stranger = prefix(7);
+    let unverified = prefix(7);
     inject(&mut net, 1, |out| {
-        data(stranger, EntityId::SPDP_WRITER, 1, &[], announcement(stranger, |_| ()), out)
+        data(unverified, EntityId::SPDP_WRITER, 1, &[], announcement(unverified, |_| ()), out)
     });
     let writer = |net: &mut Net| {
         inject(net, 1, |out| {
             let mut list = ParameterListBuilder::payload(Endianness::Little);
-            list.put_guid(pid::ENDPOINT_GUID, Guid::new(stranger, WRITER));
+            list.put_guid(pid::ENDPOINT_GUID, Guid::new(unverified, WRITER));
             list.put_string(pid::TOPIC_NAME, "Square");
             list.put_string(pid::TYPE_NAME, "ShapeType");
             let payload = PayloadSpec::Data(list.finish().into());
-            data(stranger, EntityId::SEDP_PUBLICATIONS_WRITER, 1, &[], payload, out);
+            data(unverified, EntityId::SEDP_PUBLICATIONS_WRITER, 1, &[], payload, out);
         });
     };
     writer(&mut net);
@@ -339,16 +339,16 @@ fn the_endpoints_of_a_stranger_are_not_taken_up_until_it_is_verified() {
     let [publications, subscriptions] = expected(&mut net, 1);
     for guess in [0, 1, 2, i64::MAX] {
         for (writer, _) in [publications, subscriptions] {
-            acknowledge(&mut net, 1, stranger, writer, SequenceNumber(guess));
+            acknowledge(&mut net, 1, unverified, writer, SequenceNumber(guess));
         }
     }
     // A right one is lost with the next that is wrong.
-    acknowledge(&mut net, 1, stranger, publications.0, publications.1);
-    acknowledge(&mut net, 1, stranger, subscriptions.0, subscriptions.1.next());
-    acknowledge(&mut net, 1, stranger, subscriptions.0, subscriptions.1);
+    acknowledge(&mut net, 1, unverified, publications.0, publications.1);
+    acknowledge(&mut net, 1, unverified, subscriptions.0, subscriptions.1.next());
+    acknowledge(&mut net, 1, unverified, subscriptions.0, subscriptions.1);
     writer(&mut net);
     assert_eq!(net.events(1), ["+participant 7"]);
-    verify(&mut net, 1, stranger);
+    verify(&mut net, 1, unverified);
     writer(&mut net);
     assert_eq!(net.events(1), ["+writer 7"]);
     assert_eq!(net.nodes[1].discovery.stats().participants_unverified, 0);
@@ -389,7 +389,7 @@ fn data_goes_only_where_a_participant_answers() {
 }
 
 #[test]
-fn strangers_of_one_source_displace_each_other_and_nobody_else() {
+fn unverified_participants_of_one_source_replace_each_other_and_nobody_else() {
     let mut few = config(1);
     few.quotas.max_unverified_per_source = 3;
     let mut net = Net::new([config(0), few]);
@@ -414,10 +414,10 @@ fn strangers_of_one_source_displace_each_other_and_nobody_else() {
 #[test]
 fn a_participant_that_never_answers_is_soon_forgotten() {
     let mut net = matched();
-    let stranger = prefix(7);
+    let unverified = prefix(7);
     // Without a lease of its own the standard's is taken: 100 s.
     inject(&mut net, 1, |out| {
-        data(stranger, EntityId::SPDP_WRITER, 1, &[], announcement(stranger, |_| ()), out)
+        data(unverified, EntityId::SPDP_WRITER, 1, &[], announcement(unverified, |_| ()), out)
     });
     net.run_for(secs(9));
     assert_eq!(net.events(1), ["+participant 7"]);

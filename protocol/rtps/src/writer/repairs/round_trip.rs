@@ -15,7 +15,7 @@ const LEAST_SPAN: Duration = Duration::from_secs(10);
 /// What part of its difference to the estimate a measurement changes it by.
 const SHARE: i64 = 8;
 
-/// A change under way.
+/// A change in flight.
 #[derive(Clone, Copy, Debug)]
 struct Timed {
     sn: SequenceNumber,

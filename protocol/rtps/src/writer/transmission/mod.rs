@@ -120,7 +120,7 @@ impl Transmission {
         self.on_wire = self.on_wire.max(sn).min(self.pushed);
     }
 
-    /// Nobody is there who could be sent anything: nothing is under way.
+    /// Nobody is there who could be sent anything: nothing is in flight.
     pub(super) fn mark_all_on_wire(&mut self) {
         self.on_wire = self.pushed;
     }

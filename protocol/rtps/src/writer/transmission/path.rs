@@ -1,8 +1,8 @@
 //! RTPS 2.5 §8.4.9.2 "pushing": how much a path holds besides the receiver's buffer, found out from how long answers take.
 //!
-//! What is under way on a long path need not find room in the reader's socket. How much that may be grows with what
+//! What is in flight on a long path need not find room in the reader's socket. How much that may be grows with what
 //! arrives, twice as much with each round trip, until answers take longer: then a queue fills somewhere, and it is
-//! reduced before the queue runs over. Datagrams that are lost while answers take no longer are lost by chance, and say
+//! reduced before the queue runs over. Datagrams that are lost while answers take no longer are lost at random, and say
 //! nothing about the room.
 //!
 //! The least that an answer takes is that of all time: on a line that is always full every answer of the last seconds has
@@ -27,7 +27,7 @@ pub(crate) struct PathRoom {
 }
 
 impl PathRoom {
-    /// Octets that may be under way besides those that the receiver has room for.
+    /// Octets that may be in flight besides those that the receiver has room for.
     pub(crate) fn octets(&self, least: Duration) -> u64 {
         let far = least.as_nanos().saturating_sub(NEAR.as_nanos()).max(0);
         let most = (far / 1000).saturating_mul(PATH_RATE);
@@ -45,7 +45,7 @@ impl PathRoom {
             let most = (least.as_nanos() / 1000).saturating_mul(PATH_RATE);
             self.octets = self.octets.saturating_add(grown).min(u64::try_from(most).unwrap_or(0));
         } else if self.reduced_at.is_none_or(|at| now.since(at) >= took) {
-            // Once for each round trip: answers under way know nothing of it yet.
+            // Once for each round trip: answers in flight know nothing of it yet.
             self.steady = true;
             self.reduced_at = Some(now);
             self.octets = self.octets.saturating_sub(self.octets / 4);

@@ -1,4 +1,4 @@
-//! RTPS 2.5 §8.4.9.2 "pushing": how much new data may be under way to readers that did not say yet that they took it, so
+//! RTPS 2.5 §8.4.9.2 "pushing": how much new data may be in flight to readers that did not say yet that they took it, so
 //! that it finds room in their socket buffers.
 //!
 //! An ACKNACK counts whole changes, and one of them may be larger than any buffer. So the clock is an exchange of its own
@@ -17,7 +17,7 @@ use dunlin_wire::{Echo, EchoRequest};
 
 /// Most requests whose answers are waited for.
 const MAX_MARKS: usize = 32;
-/// Of what may be under way, at least this part between two requests, so that those do not become too many.
+/// Of what may be in flight, at least this part between two requests, so that those do not become too many.
 const REQUESTS: u64 = 16;
 /// Shortest time to an answer after which the request is repeated.
 const MIN_PROBE: Duration = Duration::from_millis(2);
@@ -34,7 +34,7 @@ const WITH_OTHER_READERS: i64 = 8;
 /// How often the time doubles after which a reader that was given up again and again has a window again.
 const MAX_LAPSES: u32 = 6;
 
-/// An ECHO_REQUEST under way.
+/// An ECHO_REQUEST in flight.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     count: i32,
@@ -65,7 +65,7 @@ pub(crate) struct Flow {
     path: PathRoom,
     /// Octets of new data, counted since the writer was made, that it took or missed.
     drained: u64,
-    /// Octets that may be under way at least; for readers in shared memory more than for others.
+    /// Octets that may be in flight at least; for readers in shared memory more than for others.
     room: u64,
     /// What it said last about the room in its socket, and what of that counts.
     told: u32,
@@ -95,7 +95,7 @@ impl Flow {
         (self.overdue, self.given_up_at) = (true, now);
     }
 
-    /// Sets the octets that may be under way at least; whether that is news.
+    /// Sets the octets that may be in flight at least; whether that is news.
     pub(crate) fn set_room(&mut self, room: u64) -> bool {
         core::mem::replace(&mut self.room, room) != room
     }
@@ -221,7 +221,7 @@ impl Window {
         self.probe_at
     }
 
-    /// Octets that may be under way to a reader: the window, and what the path itself holds.
+    /// Octets that may be in flight to a reader: the window, and what the path itself holds.
     fn limit(&self, flow: &Flow, round_trip: &RoundTrip) -> u64 {
         (self.size as u64)
             .max(flow.room)
@@ -271,7 +271,7 @@ impl Window {
         self.count = self.count.wrapping_add(1);
         self.asked = self.sent;
         if self.marks.len() >= MAX_MARKS {
-            // Of those under way, every other one does as well.
+            // Of those in flight, every other one does as well.
             let mut keep = false;
             self.marks.retain(|_| {
                 keep = !keep;
