@@ -72,7 +72,7 @@ impl ReaderInner {
     fn tell_plain(self: &Arc<Self>, status: StatusMask) {
         if let Some(own) = self.listener.of(status) {
             return own.into_iter().for_each(|listener| {
-                self.clear_told(status);
+                self.clear_reported(status);
                 listener.call(self, status);
             });
         }
@@ -105,12 +105,12 @@ impl ReaderInner {
     fn call_data_on_readers<L: SubscriberListener + ?Sized>(&self, listener: &L) {
         let state = &self.subscriber.state;
         state.entity.clear(StatusMask::DATA_ON_READERS);
-        let _telling = state.telling();
+        let _notifying = state.notifying();
         listener.on_data_on_readers(&self.subscriber);
     }
 
     /// What a call for DATA_AVAILABLE resets.
-    fn clear_told(&self, status: StatusMask) {
+    fn clear_reported(&self, status: StatusMask) {
         if status == StatusMask::DATA_AVAILABLE {
             self.clear_data_available();
         }
@@ -118,7 +118,7 @@ impl ReaderInner {
 
     fn call_subscriber<L: SubscriberListener + ?Sized>(self: &Arc<Self>, listener: &L, status: StatusMask) {
         let reader = AnyDataReader::from_core(Arc::clone(self));
-        self.clear_told(status);
+        self.clear_reported(status);
         match status {
             StatusMask::DATA_AVAILABLE => listener.on_data_available(&reader),
             StatusMask::SUBSCRIPTION_MATCHED => {

@@ -59,7 +59,7 @@ pub(crate) struct SubscriberState {
     pub accesses: Mutex<Accesses>,
     scope: OnceLock<AccessScope>,
     /// Calls of on_data_on_readers that run.
-    telling: AtomicU32,
+    notifying: AtomicU32,
 }
 
 impl SubscriberState {
@@ -77,7 +77,7 @@ impl SubscriberState {
             qos: QosCell::new(qos),
             accesses: Mutex::default(),
             scope: OnceLock::new(),
-            telling: AtomicU32::new(0),
+            notifying: AtomicU32::new(0),
         })
     }
 
@@ -139,13 +139,13 @@ impl SubscriberState {
 
     /// Whether on_data_on_readers runs.
     pub(crate) fn is_telling(&self) -> bool {
-        self.telling.load(SeqCst) > 0
+        self.notifying.load(SeqCst) > 0
     }
 
     /// Until this is dropped, on_data_on_readers runs.
-    pub(crate) fn telling(&self) -> Telling<'_> {
-        self.telling.fetch_add(1, SeqCst);
-        Telling(&self.telling)
+    pub(crate) fn notifying(&self) -> Notifying<'_> {
+        self.notifying.fetch_add(1, SeqCst);
+        Notifying(&self.notifying)
     }
 
     fn add(&self, core: &Arc<ReaderInner>) {
@@ -159,9 +159,9 @@ impl SubscriberState {
 }
 
 /// A call of on_data_on_readers, which may end in a panic.
-pub(crate) struct Telling<'a>(&'a AtomicU32);
+pub(crate) struct Notifying<'a>(&'a AtomicU32);
 
-impl Drop for Telling<'_> {
+impl Drop for Notifying<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, SeqCst);
     }

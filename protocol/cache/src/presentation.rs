@@ -262,17 +262,17 @@ impl<T> Presentation<T> {
         });
     }
 
-    /// A writer is gone: what it did not complete is missing. If the publisher tells which writers it has, that may be behind all
+    /// A writer is gone: what it did not complete is missing. If the publisher announces which writers it has, that may be behind all
     /// that is here, until it has gone by its word.
     pub fn writer_lost(&mut self, stream: Stream) {
         let Some(publisher) = self.publishers.get_mut(&stream.source()) else { return };
-        let (seen, tells) = (publisher.newest(), publisher.writers.is_understood());
+        let (seen, has_digests) = (publisher.newest(), publisher.writers.is_understood());
         publisher.awaited = None;
         let Some(progress) = publisher.progress(stream.writer, stream.reader) else { return };
         let missing = SnRange::new(progress.passed.next(), SequenceNumber::MAX);
         progress.note_hole(missing);
         progress.lost_at = Some(seen);
-        if !tells {
+        if !has_digests {
             progress.ends_where_lost();
         }
         publisher.bound_lost();

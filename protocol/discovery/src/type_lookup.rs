@@ -127,7 +127,7 @@ impl Discovery {
         let Ok(id) = message::decode::<SampleIdentity>(payload) else { return };
         let Some(key) = self.endpoints.types.lookups.asked_by(prefix, &id) else { return };
         let reply = message::decode::<Reply>(payload);
-        let told = match &reply {
+        let types = match &reply {
             Ok(Reply {
                 remote_ex: remote_exception::OK,
                 result: Return::GetTypes(GetTypesResult::Ok(out)),
@@ -140,7 +140,7 @@ impl Discovery {
             }
         };
         self.endpoints.types.lookups.answered(&key, &id);
-        self.endpoints.types.on_answer(now, &key, told);
+        self.endpoints.types.on_answer(now, &key, types);
     }
 
     /// Sends the questions that there are, and judges the pairs anew whose types are known now or will not be.

@@ -77,7 +77,7 @@ impl Discovery {
     /// Announces to the groups if many have come since that was last done.
     fn announce_to_newcomers(&mut self, now: Now, out: &mut Outbox) {
         let lately =
-            self.announcer.groups_announced().is_some_and(|told| told.plus(NEWCOMERS_INTERVAL) > now.mono);
+            self.announcer.groups_announced().is_some_and(|at| at.plus(NEWCOMERS_INTERVAL) > now.mono);
         if self.newcomers < NEWCOMERS_AT_ONCE || lately || self.config.spdp_destinations.is_empty() {
             return;
         }
@@ -95,11 +95,11 @@ impl Discovery {
         }
         let groups_announced = self.announcer.groups_announced();
         let Some(participant) = self.participants.get_mut(&prefix) else { return };
-        let told = participant.heard_by_multicast.is_some()
+        let announced = participant.heard_by_multicast.is_some()
             && groups_announced.is_some_and(|at| at >= participant.since);
         let Some(unverified) = participant.unverified.as_deref_mut() else { return };
         unverified.answer_due = None;
-        let announce = !told || unverified.answered;
+        let announce = !announced || unverified.answered;
         unverified.answered = true;
         let from = out.datagram_count();
         let heartbeats = size::HEARTBEAT.saturating_mul(BuiltinTopic::ALL.len());

@@ -1,6 +1,6 @@
 //! From discovery to the readers of the built-in topics.
 //!
-//! An event only says what to look at: what is told is what discovery knows at that moment, so that events which overtake
+//! An event only says what to look at. Published is what discovery knows at that moment, so that events which overtake
 //! each other on two threads leave nothing behind.
 
 use super::topics::{
@@ -39,8 +39,8 @@ pub(crate) struct Feeds {
 #[derive(Default)]
 struct Feed {
     reader: Weak<ReaderInner>,
-    /// What was told last: the serialized sample and key of each instance.
-    told: BTreeMap<InstanceHandle, (SharedBytes, SharedBytes)>,
+    /// What was published last: the serialized sample and key of each instance.
+    published: BTreeMap<InstanceHandle, (SharedBytes, SharedBytes)>,
 }
 
 /// A serialized sample and its serialized key.
@@ -57,19 +57,19 @@ impl Feed {
     }
 
     /// Brings an instance up to date: `sample` is what is to be known of it, or `None` when it is gone.
-    fn tell<T: DdsType>(&mut self, now: Now, handle: InstanceHandle, sample: Option<T>, out: &mut Output) {
+    fn publish<T: DdsType>(&mut self, now: Now, handle: InstanceHandle, sample: Option<T>, out: &mut Output) {
         let Some(reader) = self.reader.upgrade().filter(|reader| !reader.is_deleted()) else { return };
         let Some(slot) = reader.slot() else { return };
-        let before = self.told.get(&handle);
+        let before = self.published.get(&handle);
         let (kind, payload) = match (sample.as_ref().and_then(serialize), before) {
             (Some(new), Some(before)) if *before == new => return,
             (Some(new), _) => {
                 let payload = new.0.clone();
-                self.told.insert(handle, new);
+                self.published.insert(handle, new);
                 (ChangeKind::Alive, payload)
             }
             (None, _) => {
-                let Some((_, key)) = self.told.remove(&handle) else { return };
+                let Some((_, key)) = self.published.remove(&handle) else { return };
                 (ChangeKind::DisposedUnregistered, key)
             }
         };
@@ -96,7 +96,7 @@ impl Feeds {
     fn look_at_participant(&mut self, engine: &Participant, now: Now, prefix: GuidPrefix, out: &mut Output) {
         let data = engine.find_participant(prefix);
         let handle = Guid::new(prefix, dunlin_core::EntityId::PARTICIPANT).into();
-        self.participants.tell(now, handle, data.map(|data| DcpsParticipant::from(&*data)), out);
+        self.participants.publish(now, handle, data.map(|data| DcpsParticipant::from(&*data)), out);
     }
 
     fn look_at_endpoint(&mut self, engine: &Participant, now: Now, guid: Guid, out: &mut Output) {
@@ -106,12 +106,12 @@ impl Feeds {
         let names = if guid.entity_id.is_writer() {
             let data = engine.find_writer(guid);
             let sample = data.as_ref().map(|data| DcpsPublication::from(&**data));
-            self.publications.tell(now, guid.into(), sample, out);
+            self.publications.publish(now, guid.into(), sample, out);
             data.map(|data| (data.topic_name.clone(), data.type_name.clone()))
         } else {
             let data = engine.find_reader(guid);
             let sample = data.as_ref().map(|data| DcpsSubscription::from(&**data));
-            self.subscriptions.tell(now, guid.into(), sample, out);
+            self.subscriptions.publish(now, guid.into(), sample, out);
             data.map(|data| (data.topic_name.clone(), data.type_name.clone()))
         };
         let topic = names.map(|(name, type_name)| DcpsTopic::key_of(&name, &type_name).handle());
@@ -137,7 +137,7 @@ impl Feeds {
         if endpoints.is_some_and(BTreeSet::is_empty) {
             self.endpoints_of.remove(&topic);
         }
-        self.topics.tell(now, topic, sample, out);
+        self.topics.publish(now, topic, sample, out);
     }
 
     /// Looks at everything there is.
@@ -199,7 +199,7 @@ pub(crate) fn reader(subscriber: &Subscriber, name: &str) -> Option<Arc<ReaderIn
         if let Some(known) = feed.reader.upgrade().filter(|known| !known.is_deleted()) {
             return Some(known);
         }
-        *feed = Feed { reader: Arc::downgrade(&core), told: BTreeMap::new() };
+        *feed = Feed { reader: Arc::downgrade(&core), published: BTreeMap::new() };
         feeds.fill(engine, now, out);
         Some(Arc::clone(&core))
     })?;

@@ -138,9 +138,9 @@ impl DomainParticipantBuilder {
         let durable_is_local = config.durability.without_service == dunlin_config::WithoutService::Local;
         let announces_types = config.types.announce;
         let max_told_type = config.quotas.max_told_type.to_usize();
-        let tells = config.discovery.announce_process && !is_simulated();
+        let announces = config.discovery.announce_process && !is_simulated();
         let in_full = config.discovery.announce_process_in_full;
-        let process = if tells { crate::process::properties(in_full) } else { Vec::new() };
+        let process = if announces { crate::process::properties(in_full) } else { Vec::new() };
         let announced = crate::process::described(&self.qos, &process);
         let statistics = Statistics::new(config.statistics.enabled, config.statistics.period);
         let driver = config.driver_config(self.domain, announced, &self.name)?;

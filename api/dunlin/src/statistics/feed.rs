@@ -22,7 +22,7 @@ use dunlin_rtps::ChangeKind;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-/// Endpoints whose counters are told at once; those of a participant with more take turns.
+/// Endpoints whose counters are published at once; those of a participant with more take turns.
 const MOST_AT_ONCE: usize = 256;
 /// From the discovery of a subscriber to the first samples: it has to discover the writer, too.
 const FIRST: Duration = Duration::from_millis(100);
@@ -44,10 +44,10 @@ struct State {
     writer: Option<Arc<WriterSlot>>,
     /// When the writer goes, if nobody subscribes until then.
     ends: Option<MonoTime>,
-    /// When something was told last.
+    /// When something was published last.
     last: Option<MonoTime>,
-    /// Endpoints that others were told of.
-    told: BTreeSet<Guid>,
+    /// Endpoints whose counters were published.
+    published: BTreeSet<Guid>,
     /// The last of them whose turn it was.
     turn: Option<Guid>,
 }
@@ -69,7 +69,7 @@ impl Statistics {
         Self { enabled, period, state: Mutex::default() }
     }
 
-    /// Time from one telling to the next where somebody has come meanwhile.
+    /// Time from one publication to the next if another subscription came meanwhile.
     fn hurry(&self) -> Duration {
         self.period.min(Duration::from_secs(1))
     }
@@ -105,7 +105,7 @@ impl State {
         all.rotate_left(begin);
         all.truncate(MOST_AT_ONCE);
         self.turn = all.last().map(|local| local.guid);
-        self.told.extend(all.iter().map(|local| local.guid));
+        self.published.extend(all.iter().map(|local| local.guid));
         all
     }
 }
@@ -145,7 +145,7 @@ impl ParticipantInner {
             state.ends = None;
             let (soonest, last) = (now.mono.plus(FIRST), state.last);
             let due = last.map_or(soonest, |last| soonest.max(last.plus(self.statistics.hurry())));
-            // Those who ask already are told at the end of the period at the latest.
+            // Those who subscribed before get samples at the end of the period at the latest.
             let at_latest = last.map(|last| last.plus(self.statistics.period)).filter(|_| !first);
             engine.set_alarm(Some(at_latest.map_or(due, |latest| due.min(latest))), out);
         });
@@ -225,7 +225,7 @@ impl ParticipantInner {
         self.flush(&writer);
     }
 
-    /// Endpoints that are gone since they were told of, and those whose turn it is.
+    /// Endpoints that are gone since their counters were published, and those whose turn it is.
     fn entities_due(&self, own: Guid) -> (Vec<Guid>, Vec<Local>) {
         let mut all: Vec<Local> = Vec::new();
         for core in self.sink().writers() {
@@ -245,8 +245,8 @@ impl ParticipantInner {
         all.retain(|local| local.guid != own);
         let present: BTreeSet<Guid> = all.iter().map(|local| local.guid).collect();
         let mut state = lock(&self.statistics.state);
-        let gone: Vec<Guid> = state.told.difference(&present).copied().collect();
-        state.told.retain(|guid| present.contains(guid));
+        let gone: Vec<Guid> = state.published.difference(&present).copied().collect();
+        state.published.retain(|guid| present.contains(guid));
         (gone, state.next_turn(all))
     }
 
