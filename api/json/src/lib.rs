@@ -10,7 +10,7 @@
 //! | enumerations | the name of the literal; its value is taken too |
 //! | bitmasks | a list of names, with a number for bits without name; a number is taken too |
 //! | bitsets | an object of the fields; a number is taken too |
-//! | sequences, arrays | lists, octets as numbers, or in base64 ([`Octets`]); of octets a string is taken as base64 too |
+//! | sequences, arrays | lists, bytes as numbers, or in base64 ([`Octets`]); of bytes a string is taken as base64 too |
 //! | maps | an object where keys are strings, integers or enumerations; else a list of `[key, value]` |
 //! | structures | an object; an optional member that is absent is `null`. Members that are missing have their defaults |
 //! | unions | an object of the discriminator `_d` and the member that it selects. Without `_d` the member decides |
@@ -41,7 +41,7 @@ pub fn to_json(data: &DynamicData) -> String {
 /// A view of a serialized value as JSON text in one line: what [`to_json`] makes of the decoded value, without that.
 ///
 /// # Errors
-/// Octets that are no serialization of the type, or memory for a list that has to be made.
+/// Bytes that are no serialization of the type, or memory for a list that has to be made.
 pub fn view_to_json(view: &DynamicView<'_>) -> Result<String, CdrError> {
     view.check()?;
     // Of what was checked only lists that have to be made can fail, and those for memory alone.

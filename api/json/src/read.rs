@@ -121,7 +121,7 @@ fn is_octet(view: TypeView<'_>) -> bool {
     matches!(view.shape(), Shape::Primitive(PrimitiveKind::Octet | PrimitiveKind::UInt8))
 }
 
-/// Octets in base64 (RFC 4648 §4), with padding or without.
+/// Bytes in base64 (RFC 4648 §4), with padding or without.
 fn octets(view: TypeView<'_>, text: &str) -> Result<Value, JsonError> {
     let octets = STANDARD_INDIFFERENT.decode(text);
     let octets = octets.map_err(|error| JsonError::new(format!("expected octets in base64: {error}")))?;

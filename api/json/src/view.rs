@@ -8,7 +8,7 @@ use dunlin_dynamic::{DynamicView, Shape, Value, ViewError, ViewFailure};
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use std::borrow::Cow;
 
-/// A view of a serialized value, to be serialized. Octets that are no serialization of the type are an error of the serializer; those of
+/// A view of a serialized value, to be serialized. Bytes that are no serialization of the type are an error of the serializer; those of
 /// untrusted peers should be checked before ([`DynamicView::check`], or a view that a reader gave), which bounds the work.
 #[derive(Clone)]
 pub struct JsonView<'a> {
@@ -23,7 +23,7 @@ impl<'a> JsonView<'a> {
         Self { view, octets: Octets::Numbers }
     }
 
-    /// The same with octets in another form.
+    /// The same with bytes in another form.
     #[must_use]
     pub fn with_octets(self, octets: Octets) -> Self {
         Self { octets, ..self }
@@ -86,7 +86,7 @@ impl<'a> JsonView<'a> {
     }
 }
 
-/// The octets of a sequence or array of octets: borrowed, or made if nothing can be borrowed.
+/// The bytes of a sequence or array of bytes: borrowed, or made if nothing can be borrowed.
 fn octets_of<'a>(view: &DynamicView<'a>) -> Result<Option<Cow<'a, [u8]>>, ViewError> {
     let (Shape::Sequence { element, .. } | Shape::Array { element, .. }) = view.type_view().shape() else {
         return Ok(None);
@@ -121,7 +121,7 @@ impl Serialize for JsonView<'_> {
     }
 }
 
-/// Parts of a view as one object, whose keys are their paths; `None` is a part that is absent. And the form of octets.
+/// Parts of a view as one object, whose keys are their paths; `None` is a part that is absent. And the form of bytes.
 #[derive(Clone)]
 pub struct SelectedViews<'a>(pub Vec<(&'a str, Option<DynamicView<'a>>)>, pub Octets);
 
@@ -139,7 +139,7 @@ impl Serialize for SelectedViews<'_> {
 /// As [`leaves_as`](crate::leaves_as), of a view.
 ///
 /// # Errors
-/// Octets that are no serialization of the type.
+/// Bytes that are no serialization of the type.
 pub fn leaves_of_view(
     view: &DynamicView<'_>,
     path: &str,

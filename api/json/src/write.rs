@@ -8,7 +8,7 @@ use dunlin_dynamic::{BitsShape, DynamicData, Part, Shape, TypeView, UnionValue, 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use std::borrow::Cow;
 
-/// What sequences and arrays of octets are.
+/// What sequences and arrays of bytes are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Octets {
     /// Lists of numbers.
@@ -39,7 +39,7 @@ impl<'a> Json<'a> {
         Self { view, value, octets: Octets::Numbers }
     }
 
-    /// The same with octets in another form.
+    /// The same with bytes in another form.
     #[must_use]
     pub fn with_octets(self, octets: Octets) -> Self {
         Self { octets, ..self }
@@ -49,7 +49,7 @@ impl<'a> Json<'a> {
 /// A part of a value: its type and what it is.
 pub type Selection<'a> = (TypeView<'a>, Cow<'a, Value>);
 
-/// Parts of a value as one object, whose keys are their paths; `None` is a part that is absent. And the form of octets.
+/// Parts of a value as one object, whose keys are their paths; `None` is a part that is absent. And the form of bytes.
 #[derive(Clone, Debug)]
 pub struct Selected<'a>(pub Vec<(&'a str, Option<Selection<'a>>)>, pub Octets);
 
@@ -152,7 +152,7 @@ pub(crate) fn discriminator<M: SerializeMap>(
     }
 }
 
-/// Octets in one of their forms.
+/// Bytes in one of their forms.
 pub(crate) fn octets_as<S: Serializer>(form: Octets, octets: &[u8], s: S) -> Result<S::Ok, S::Error> {
     match form {
         Octets::Numbers => s.collect_seq(octets),
@@ -255,7 +255,7 @@ pub fn leaves(data: &DynamicData, path: &str) -> Vec<(String, String)> {
     leaves_as(data, path, Octets::Numbers)
 }
 
-/// As [`leaves`], with octets in another form.
+/// As [`leaves`], with bytes in another form.
 #[must_use]
 pub fn leaves_as(data: &DynamicData, path: &str, octets: Octets) -> Vec<(String, String)> {
     let mut out = Vec::new();

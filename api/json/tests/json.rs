@@ -40,7 +40,7 @@ fn everything_comes_back() {
     assert_eq!(again, defaults);
 }
 
-/// Octets may be in base64; what is no base64, or too long, is told.
+/// Bytes may be in base64; what is no base64, or too long, is told.
 #[test]
 fn octets_in_base64() {
     let loader =
@@ -114,7 +114,7 @@ fn parts_are_selected_by_path() {
     assert!(format!("{:?}", Json::of(&data)).contains("Json"));
 }
 
-/// A bitmask of two flags has the room of an octet, and what peers set there stays.
+/// A bitmask of two flags has the room of a byte, and what peers set there stays.
 #[test]
 fn bits_above_the_bound_come_back() {
     let idl = "@bit_bound(2) bitmask Narrow { ONE, TWO }; struct B { Narrow bits; };";

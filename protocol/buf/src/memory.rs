@@ -1,10 +1,10 @@
-//! Octets in memory of another kind than buffers of this process.
+//! Bytes in memory of another kind than buffers of this process.
 
 use core::any::Any;
 
 /// Memory that is given back when the value is dropped: a chunk that several processes map, for example.
 pub trait Memory: Any + Send + Sync {
-    /// The octets, the same each time.
+    /// The bytes, the same each time.
     fn octets(&self) -> &[u8];
 
     /// Whether it lies where other processes can have it without a copy. A loan may also be memory of this process alone.

@@ -94,7 +94,7 @@ impl Outbox {
         self.entries.len()
     }
 
-    /// Octets of all finished datagrams, each counted once.
+    /// Bytes of all finished datagrams, each counted once.
     #[must_use]
     pub fn octets(&self) -> usize {
         self.entries.iter().fold(0, |sum, entry| sum.saturating_add(entry.len))
@@ -143,7 +143,7 @@ impl Outbox {
         self.open_len = 0;
     }
 
-    /// Octets of the datagram under construction.
+    /// Bytes of the datagram under construction.
     #[must_use]
     pub fn open_len(&self) -> usize {
         self.open_len
@@ -213,7 +213,7 @@ impl Outbox {
         self.scratch.len()
     }
 
-    /// Overwrites scratch octets at a position got from [`Outbox::scratch_position`].
+    /// Overwrites scratch bytes at a position got from [`Outbox::scratch_position`].
     pub fn patch(&mut self, position: usize, bytes: &[u8]) {
         let end = position.saturating_add(bytes.len());
         if let Some(target) = self.scratch.get_mut(position..end) {
@@ -221,7 +221,7 @@ impl Outbox {
         }
     }
 
-    /// Completes the datagram under construction. Without octets or destinations it is discarded.
+    /// Completes the datagram under construction. Without bytes or destinations it is discarded.
     pub fn finish(&mut self, destinations: &[Locator]) {
         let Some((_, first_part)) = self.open else { return };
         if self.open_len == 0 || destinations.is_empty() {
@@ -243,7 +243,7 @@ impl Outbox {
     }
 
     /// Puts datagrams from number `from` on together that have the same destinations and class and begin with the same `header`
-    /// octets, of which one copy is left, up to `max_len` octets. Nothing is put behind what is [last](Self::put_tail). `follows` says, given how a datagram begins, whether
+    /// bytes, of which one copy is left, up to `max_len` bytes. Nothing is put behind what is [last](Self::put_tail). `follows` says, given how a datagram begins, whether
     /// it may stand behind another one. What goes to one destination stays in order.
     pub fn join(&mut self, from: usize, max_len: usize, header: usize, follows: impl Fn(&[u8]) -> bool) {
         let Some(entries) = self.entries.get(from..).filter(|entries| entries.len() > 1) else { return };
@@ -358,7 +358,7 @@ impl<'a> Datagram<'a> {
         self.entry.receiver
     }
 
-    /// Octets.
+    /// Bytes.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a finished datagram is never empty")]
     pub fn len(&self) -> usize {
@@ -372,7 +372,7 @@ impl<'a> Datagram<'a> {
         parts.iter().map(|part| outbox.part_bytes(part))
     }
 
-    /// The shared octets that [end](Outbox::put_tail) it, with the number of octets before them; only if at most the padding of
+    /// The shared bytes that [end](Outbox::put_tail) it, with the number of bytes before them; only if at most the padding of
     /// a message follows.
     #[must_use]
     pub fn last(&self) -> Option<(usize, &'a SharedBytes)> {

@@ -10,7 +10,7 @@ const CLASSES: usize = 20;
 /// How many lent buffers are looked at before a new one is made.
 const PROBES: usize = 4;
 
-/// Buffers in classes of powers of two from 64 octets to 32 MiB. A buffer returns by itself: the
+/// Buffers in classes of powers of two from 64 bytes to 32 MiB. A buffer returns by itself: the
 /// pool keeps a reference and uses the buffer again once nobody else has one.
 #[derive(Debug, Default)]
 pub struct BufPool {
@@ -27,7 +27,7 @@ pub struct BufMut {
 }
 
 impl BufPool {
-    /// A pool that keeps at most `max_retained` octets for reuse.
+    /// A pool that keeps at most `max_retained` bytes for reuse.
     #[must_use]
     pub fn new(max_retained: usize) -> Self {
         Self { max_retained, ..Self::default() }
@@ -39,7 +39,7 @@ impl BufPool {
         (class < CLASSES).then_some((class, size))
     }
 
-    /// A buffer with room for at least `len` octets; its contents are whatever was there before.
+    /// A buffer with room for at least `len` bytes; its contents are whatever was there before.
     pub fn take(&mut self, len: usize) -> BufMut {
         let Some((class, size)) = Self::class_of(len) else {
             return BufMut { owner: Arc::new(Vec::with_capacity(len)) };
@@ -58,7 +58,7 @@ impl BufPool {
         BufMut { owner: Arc::new(Vec::with_capacity(size)) }
     }
 
-    /// Makes the first `len` octets shareable and remembers the buffer for reuse.
+    /// Makes the first `len` bytes shareable and remembers the buffer for reuse.
     pub fn freeze(&mut self, buffer: BufMut, len: usize) -> SharedBytes {
         let capacity = buffer.owner.capacity();
         if let Some((class, size)) = Self::class_of(capacity)
@@ -85,7 +85,7 @@ impl BufPool {
         self.freeze(buffer, bytes.len())
     }
 
-    /// Octets of all buffers the pool remembers, lent or free.
+    /// Bytes of all buffers the pool remembers, lent or free.
     #[must_use]
     pub fn retained(&self) -> usize {
         self.retained
@@ -99,7 +99,7 @@ impl BufMut {
         exclusive(&mut self.owner)
     }
 
-    /// The first `len` octets for filling; octets never used before are zero.
+    /// The first `len` bytes for filling; bytes never used before are zero.
     pub fn slice_mut(&mut self, len: usize) -> &mut [u8] {
         let vec = self.vec_mut();
         if vec.len() < len {
@@ -108,7 +108,7 @@ impl BufMut {
         vec.get_mut(..len).unwrap_or(&mut [])
     }
 
-    /// Makes the first `len` octets shareable outside any pool.
+    /// Makes the first `len` bytes shareable outside any pool.
     #[must_use]
     pub fn freeze_unpooled(self, len: usize) -> SharedBytes {
         SharedBytes::from_arc(self.owner, len)
@@ -123,7 +123,7 @@ mod model {
     use loom::cell::UnsafeCell;
     use loom::thread;
 
-    /// Stands beside the octets of up to two buffers; every access is checked against the others.
+    /// Stands beside the bytes of up to two buffers; every access is checked against the others.
     struct Shadow {
         addresses: [usize; 2],
         cells: [loom::sync::Arc<UnsafeCell<u8>>; 2],

@@ -8,7 +8,7 @@ use core::ops::{Deref, Range};
 use crate::Memory;
 use crate::arc::Arc;
 
-/// Who keeps the octets. What is rare is behind one pointer, so that the value stays small.
+/// Who keeps the bytes. What is rare is behind one pointer, so that the value stays small.
 #[derive(Clone)]
 enum Owner {
     Buffer(Arc<Vec<u8>>),
@@ -17,7 +17,7 @@ enum Owner {
 
 enum Other {
     Memory(Box<dyn Memory>),
-    /// Octets, and others that follow them elsewhere.
+    /// Bytes, and others that follow them elsewhere.
     Pair(SharedBytes, SharedBytes),
 }
 
@@ -56,20 +56,20 @@ pub struct SharedBytes {
 }
 
 impl SharedBytes {
-    /// The first `len` octets of a buffer (fewer when it is shorter).
+    /// The first `len` bytes of a buffer (fewer when it is shorter).
     pub(crate) fn from_arc(owner: Arc<Vec<u8>>, len: usize) -> Self {
         let len = len.min(owner.len());
         Self { owner: Owner::Buffer(owner), start: 0, len }
     }
 
-    /// All octets of a memory.
+    /// All bytes of a memory.
     #[must_use]
     pub fn lent(memory: Box<dyn Memory>) -> Self {
         let len = memory.octets().len();
         Self::with(Other::Memory(memory), len)
     }
 
-    /// These octets, which others [follow](Self::tail) that lie elsewhere.
+    /// These bytes, which others [follow](Self::tail) that lie elsewhere.
     #[must_use]
     pub fn followed_by(self, tail: Self) -> Self {
         let len = self.len;
@@ -80,7 +80,7 @@ impl SharedBytes {
         Self { owner: Owner::Other(alloc::sync::Arc::new(other)), start: 0, len }
     }
 
-    /// How many octets these are, without a look at who keeps them.
+    /// How many bytes these are, without a look at who keeps them.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.len
@@ -92,7 +92,7 @@ impl SharedBytes {
         self.len == 0
     }
 
-    /// What follows the octets that these are, or are a part of.
+    /// What follows the bytes that these are, or are a part of.
     #[must_use]
     #[inline]
     pub fn tail(&self) -> Option<&Self> {
@@ -109,7 +109,7 @@ impl SharedBytes {
         self.owner.other().is_none()
     }
 
-    /// The memory that these octets are, if they are all of it.
+    /// The memory that these bytes are, if they are all of it.
     #[must_use]
     #[inline]
     pub fn memory(&self) -> Option<&dyn Memory> {
@@ -144,7 +144,7 @@ impl SharedBytes {
         self.slice(start..start.checked_add(part.len())?)
     }
 
-    /// Octets of the whole buffer that these bytes keep alive.
+    /// Bytes of the whole buffer that these bytes keep alive.
     #[must_use]
     #[inline]
     pub fn retained_len(&self) -> usize {

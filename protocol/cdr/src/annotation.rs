@@ -59,7 +59,7 @@ pub enum Part {
 /// `@verbatim`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verbatim {
-    /// For which back end; `*` for all. At most 32 octets, or type objects do not have it.
+    /// For which back end; `*` for all. At most 32 bytes, or type objects do not have it.
     pub language: &'static str,
     /// Where the text goes: `BEFORE_DECLARATION` and so on.
     pub placement: &'static str,
@@ -103,7 +103,7 @@ pub enum ParameterType {
     Any,
     /// A number, boolean or character.
     Primitive(PrimitiveKind),
-    /// A string with a bound in octets; 0 is none.
+    /// A string with a bound in bytes; 0 is none.
     Text(u32),
     /// A wide string with a bound in UTF-16 units; 0 is none.
     WideText(u32),
@@ -133,7 +133,7 @@ pub enum Value {
     Char16(u16),
     /// The value of a literal.
     Enumerated(i32),
-    /// At most 128 octets, or type objects do not have it.
+    /// At most 128 bytes, or type objects do not have it.
     Text(&'static str),
     /// At most 128 UTF-16 units, or type objects do not have it.
     WideText(&'static [u16]),

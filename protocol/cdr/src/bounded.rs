@@ -8,7 +8,7 @@ use core::ops::Deref;
 
 /// A type that can have a bound: the greatest number of characters, elements or pairs.
 pub trait Bounded: Sized {
-    /// The current length. Strings count octets, wide strings UTF-16 units.
+    /// The current length. Strings count bytes, wide strings UTF-16 units.
     fn bounded_len(&self) -> usize;
 
     /// Shortens the value to `bound` (`try_construct = "trim"`).
@@ -35,9 +35,9 @@ pub trait Bounded: Sized {
 pub enum BoundedKey {
     /// Not at all.
     Unbounded,
-    /// Length, that many octets, NUL.
+    /// Length, that many bytes, NUL.
     Text,
-    /// Length, twice as many octets.
+    /// Length, twice as many bytes.
     WideText,
     /// Count and elements of this size.
     Elements(KeySize),
@@ -153,7 +153,7 @@ impl<K: Ord, V> Bounded for BTreeMap<K, V> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bound<T, const N: usize>(T);
 
-/// A string of at most `N` octets.
+/// A string of at most `N` bytes.
 pub type BoundedString<const N: usize> = Bound<String, N>;
 /// A sequence of at most `N` elements.
 pub type BoundedVec<T, const N: usize> = Bound<Vec<T>, N>;

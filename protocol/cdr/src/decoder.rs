@@ -10,11 +10,11 @@ use crate::{
     Representation, Scope,
 };
 
-/// Reads values from a byte slice. Never panics; work and memory are bounded by the octets present and by
+/// Reads values from a byte slice. Never panics; work and memory are bounded by the bytes present and by
 /// [`Limits`].
 #[derive(Clone, Debug)]
 pub struct Decoder<'de> {
-    /// The octets up to the end of the innermost delimited region.
+    /// The bytes up to the end of the innermost delimited region.
     data: &'de [u8],
     pos: usize,
     origin: usize,
@@ -27,9 +27,9 @@ pub struct Decoder<'de> {
     depth: u16,
     keys: Keys,
     max_sequence_len: usize,
-    /// Heap octets that may still be claimed.
+    /// Heap bytes that may still be claimed.
     heap: usize,
-    /// Elements without any octets that may still be made.
+    /// Elements without any bytes that may still be made.
     empties: usize,
     /// Values that a search went past.
     passed: usize,
@@ -190,7 +190,7 @@ impl<'de> Decoder<'de> {
     }
 
     /// How many values [`locate`](Self::locate) and [`skip_value`](Self::skip_value) went past, each element of a collection that
-    /// has no length in octets included: what a search costs.
+    /// has no length in bytes included: what a search costs.
     #[must_use]
     pub fn values_passed(&self) -> usize {
         self.passed
@@ -202,14 +202,14 @@ impl<'de> Decoder<'de> {
     }
 
     /// Position modulo the greatest alignment of the encoding version, counted from where alignment starts: what the
-    /// octets of padding before the next value depend on.
+    /// bytes of padding before the next value depend on.
     #[inline]
     #[must_use]
     pub fn phase(&self) -> usize {
         self.pos.wrapping_sub(self.origin) & self.align_mask
     }
 
-    /// Octets left in the innermost delimited region.
+    /// Bytes left in the innermost delimited region.
     #[inline]
     #[must_use]
     pub fn remaining(&self) -> usize {
@@ -269,7 +269,7 @@ impl<'de> Decoder<'de> {
         CdrError::UnexpectedEnd { offset: self.pos, needed }
     }
 
-    /// Reads the number of elements of a collection whose elements take at least `min_size` octets each.
+    /// Reads the number of elements of a collection whose elements take at least `min_size` bytes each.
     ///
     /// # Errors
     /// [`CdrError::UnexpectedEnd`] when that many cannot be present; [`CdrError::LimitExceeded`].
@@ -300,7 +300,7 @@ impl<'de> Decoder<'de> {
         Ok(())
     }
 
-    /// Restricts reading to the next `len` octets.
+    /// Restricts reading to the next `len` bytes.
     ///
     /// # Errors
     /// [`CdrError::UnexpectedEnd`] if there are fewer.

@@ -12,7 +12,7 @@ use core::fmt;
 
 /// A type that describes itself.
 ///
-/// `#[derive(DdsType)]` implements it. A type with a hand-written serialization says which one it has the octets of:
+/// `#[derive(DdsType)]` implements it. A type with a hand-written serialization says which one it has the bytes of:
 /// `const DESCRIPTION: TypeDescription = u64::DESCRIPTION;`
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no type description",
@@ -43,9 +43,9 @@ pub struct TypeDescription {
 pub enum TypeKind {
     /// A number, boolean or character.
     Primitive(PrimitiveKind),
-    /// A string of octets, UTF-8.
+    /// A string of bytes, UTF-8.
     String {
-        /// Most octets.
+        /// Most bytes.
         bound: Option<usize>,
     },
     /// A string of UTF-16 units.
@@ -127,7 +127,7 @@ pub enum PrimitiveKind {
 }
 
 impl PrimitiveKind {
-    /// Octets of a value.
+    /// Bytes of a value.
     #[must_use]
     pub const fn size(self) -> usize {
         match self {

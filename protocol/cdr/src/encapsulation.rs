@@ -19,17 +19,17 @@ pub mod representation_id {
     pub const PL_CDR2_LE: u16 = 0x000b;
 }
 
-/// The four octets before a serialized payload.
+/// The four bytes before a serialized payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EncapsulationHeader {
     /// One of [`representation_id`].
     pub id: u16,
-    /// Representation options; the low two bits count the padding octets after the data.
+    /// Representation options; the low two bits count the padding bytes after the data.
     pub options: u16,
 }
 
 impl EncapsulationHeader {
-    /// Octets of the header.
+    /// Bytes of the header.
     pub const SIZE: usize = 4;
 
     /// The header (options 0) of a payload whose outermost type has this extensibility.
@@ -54,7 +54,7 @@ impl EncapsulationHeader {
     /// Splits a payload into header and data.
     ///
     /// # Errors
-    /// [`CdrError::UnexpectedEnd`] if there are fewer than four octets.
+    /// [`CdrError::UnexpectedEnd`] if there are fewer than four bytes.
     pub fn parse(payload: &[u8]) -> Result<(Self, &[u8]), CdrError> {
         let Some((head, rest)) = payload.split_first_chunk::<4>() else {
             return Err(CdrError::UnexpectedEnd { offset: 0, needed: Self::SIZE });
@@ -63,7 +63,7 @@ impl EncapsulationHeader {
         Ok((Self { id: u16::from_be_bytes([i0, i1]), options: u16::from_be_bytes([o0, o1]) }, rest))
     }
 
-    /// The four octets.
+    /// The four bytes.
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 4] {
         let ([i0, i1], [o0, o1]) = (self.id.to_be_bytes(), self.options.to_be_bytes());
@@ -93,7 +93,7 @@ impl EncapsulationHeader {
         })
     }
 
-    /// Number of padding octets after the data.
+    /// Number of padding bytes after the data.
     #[must_use]
     pub const fn padding(self) -> usize {
         (self.options & 3) as usize

@@ -1,4 +1,4 @@
-//! Writing octets: primitives and alignment (DDS-XTypes 1.3 §7.4.1, §7.4.2; RTPS 2.5 §10.2).
+//! Writing bytes: primitives and alignment (DDS-XTypes 1.3 §7.4.1, §7.4.2; RTPS 2.5 §10.2).
 
 mod compound;
 
@@ -91,14 +91,14 @@ impl<'b> Encoder<'b> {
         matches!(self.representation, Representation::Xcdr2)
     }
 
-    /// Octets written since the current alignment origin.
+    /// Bytes written since the current alignment origin.
     #[inline]
     #[must_use]
     pub fn position(&self) -> usize {
         self.out.len().wrapping_sub(self.origin)
     }
 
-    /// Appends zero octets up to a multiple of `alignment` (a power of two, at most what the encoding
+    /// Appends zero bytes up to a multiple of `alignment` (a power of two, at most what the encoding
     /// version aligns to).
     #[inline]
     pub fn align(&mut self, alignment: usize) {
@@ -124,7 +124,7 @@ impl<'b> Encoder<'b> {
         self.out.extend_from_slice(if self.big_endian { &big } else { &little });
     }
 
-    /// Writes an octet.
+    /// Writes a byte.
     #[inline]
     pub fn write_u8(&mut self, value: u8) {
         self.out.push(value);
@@ -154,13 +154,13 @@ impl<'b> Encoder<'b> {
         self.put(8, value.to_be_bytes(), value.to_le_bytes());
     }
 
-    /// Appends octets as they are, without length or alignment.
+    /// Appends bytes as they are, without length or alignment.
     #[inline]
     pub fn write_bytes(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }
 
-    /// Appends the elements of a slice of primitives of `N` octets each.
+    /// Appends the elements of a slice of primitives of `N` bytes each.
     #[inline]
     pub(crate) fn write_items<T: Copy, const N: usize>(
         &mut self,
@@ -194,7 +194,7 @@ impl<'b> Encoder<'b> {
         self.out.get_mut(start..).unwrap_or_default()
     }
 
-    /// Makes room for so many octets at once.
+    /// Makes room for so many bytes at once.
     #[inline]
     pub(crate) fn reserve(&mut self, len: usize) {
         self.out.reserve(len);
@@ -210,10 +210,10 @@ impl<'b> Encoder<'b> {
         Ok(())
     }
 
-    /// Writes a string: length with NUL, octets, NUL.
+    /// Writes a string: length with NUL, bytes, NUL.
     ///
     /// # Errors
-    /// [`CdrError::TooLong`] above 2³²−2 octets.
+    /// [`CdrError::TooLong`] above 2³²−2 bytes.
     #[inline]
     pub fn write_str(&mut self, value: &str) -> Result<(), CdrError> {
         self.write_len(value.len().saturating_add(1))?;

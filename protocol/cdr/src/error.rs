@@ -18,11 +18,11 @@ pub enum LimitKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CdrError {
-    /// The octets end before the value does.
+    /// The bytes end before the value does.
     UnexpectedEnd {
-        /// Position, counted from the octet after the encapsulation header, where octets were wanted.
+        /// Position, counted from the octet after the encapsulation header, where bytes were wanted.
         offset: usize,
-        /// How many octets were wanted there.
+        /// How many bytes were wanted there.
         needed: usize,
     },
     /// A boolean is neither 0 nor 1.
@@ -32,7 +32,7 @@ pub enum CdrError {
     },
     /// A string lacks its final NUL, is not UTF-8, or a wide string has half a unit.
     InvalidString {
-        /// Position of the first octet after the string.
+        /// Position of the first byte after the string.
         offset: usize,
     },
     /// Decoding would exceed one of the [`crate::Limits`], or encoding the depth every reader accepts.
@@ -107,7 +107,7 @@ pub enum CdrError {
     /// A value of a type known at run time belongs to another type than the one it is to be written as, or does not fit
     /// its type.
     ForeignType,
-    /// Octets that were serialized elsewhere are in another representation than the one in which the writer offers its samples, or
+    /// Bytes that were serialized elsewhere are in another representation than the one in which the writer offers its samples, or
     /// deviate from the standard, and the type that could convert them is not known at run time.
     NotConvertible {
         /// The representation identifier.
@@ -118,7 +118,7 @@ pub enum CdrError {
 }
 
 impl CdrError {
-    /// Whether the octets were well formed but no value of the type could be made of them (DDS-XTypes 1.3
+    /// Whether the bytes were well formed but no value of the type could be made of them (DDS-XTypes 1.3
     /// §7.6.3.4, "object construction failure"): the failures that `try_construct` can absorb.
     #[must_use]
     pub const fn is_construction_failure(&self) -> bool {

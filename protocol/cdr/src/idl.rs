@@ -380,7 +380,7 @@ where
 }
 
 /// An array with a name of its own as element of an array: `typedef long Triple[3]; Triple rows[2];` is
-/// `[Row<[i32; 3]>; 2]`. Its octets are those of two arrays, and not of one with two dimensions (DDS-XTypes 1.3 §7.4.3.5.3).
+/// `[Row<[i32; 3]>; 2]`. Its bytes are those of two arrays, and not of one with two dimensions (DDS-XTypes 1.3 §7.4.3.5.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Row<T>(pub T);
 

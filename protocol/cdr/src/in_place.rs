@@ -6,7 +6,7 @@ use crate::packed::Packed;
 /// What memory for values is aligned to: no number in CDR needs more.
 const MAX_ALIGN: usize = 8;
 
-/// Whether the memory of a type is its little-endian serialization, and any octets are a value.
+/// Whether the memory of a type is its little-endian serialization, and any bytes are a value.
 ///
 /// A type that says so without being so makes memory safety of programs depend on it; only this crate and the code that it
 /// derives make such values.
@@ -17,7 +17,7 @@ impl InPlace {
     /// It is not.
     pub const NO: Self = Self(false);
 
-    /// A number of so many octets, on a machine of the same byte order.
+    /// A number of so many bytes, on a machine of the same byte order.
     pub(crate) const fn number(size: usize) -> Self {
         Self(cfg!(target_endian = "little") && size <= MAX_ALIGN)
     }

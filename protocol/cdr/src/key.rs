@@ -5,13 +5,13 @@ use crate::{Representation, Scope, key_payload};
 use alloc::vec::Vec;
 use md5::{Digest, Md5};
 
-/// The sixteen octets that identify an instance of a topic.
+/// The sixteen bytes that identify an instance of a topic.
 pub type KeyHash = [u8; 16];
 
 /// The greatest key that is its own hash.
 const INLINE_KEY: usize = 16;
 
-/// The key hash of key members that [`Encoder::for_key_hash`] wrote, of a type whose key has at most `max_size` octets.
+/// The key hash of key members that [`Encoder::for_key_hash`] wrote, of a type whose key has at most `max_size` bytes.
 #[must_use]
 pub fn key_hash_of_octets(octets: &[u8], max_size: Option<usize>) -> KeyHash {
     let mut hash = [0; 16];

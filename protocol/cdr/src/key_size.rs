@@ -1,6 +1,6 @@
 //! The greatest size of a serialized key, computed at compile time (RTPS 2.5 §9.6.4.8).
 
-/// How many octets a value takes at most in XCDR2, for each of the four positions (modulo 4) it can start at.
+/// How many bytes a value takes at most in XCDR2, for each of the four positions (modulo 4) it can start at.
 ///
 /// Sizes depend on where a value starts because of padding; XCDR2 aligns to at most 4, so four numbers describe
 /// a type exactly and can be chained.
@@ -16,7 +16,7 @@ impl KeySize {
     /// No upper limit.
     pub const UNBOUNDED: Self = Self { sizes: [0; 4], bounded: false };
 
-    /// A primitive of `size` octets.
+    /// A primitive of `size` bytes.
     #[must_use]
     pub const fn primitive(size: usize) -> Self {
         let sizes = match size {
@@ -28,13 +28,13 @@ impl KeySize {
         Self { sizes, bounded: true }
     }
 
-    /// `size` octets without alignment.
+    /// `size` bytes without alignment.
     #[must_use]
     pub const fn octets(size: usize) -> Self {
         Self { sizes: [size; 4], bounded: true }
     }
 
-    /// A string of at most `bound` octets.
+    /// A string of at most `bound` bytes.
     #[must_use]
     pub const fn string(bound: usize) -> Self {
         Self::primitive(4).then(Self::octets(bound.saturating_add(1)))

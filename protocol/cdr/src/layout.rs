@@ -70,7 +70,7 @@ pub enum Scope {
 /// anything but primitives (DDS-XTypes 1.3 §7.4.3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ElementKind {
-    /// Numbers, booleans, characters, octets.
+    /// Numbers, booleans, characters, bytes.
     Primitive,
     /// Enumerations, bitmasks and bitsets: not primitive by the rules, but to some vendors.
     EnumLike,
@@ -82,21 +82,21 @@ pub enum ElementKind {
 /// DDS-XTypes 1.3 §7.4.3.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LengthCode {
-    /// Exactly one octet.
+    /// Exactly one byte.
     One,
-    /// Exactly two octets.
+    /// Exactly two bytes.
     Two,
-    /// Exactly four octets.
+    /// Exactly four bytes.
     Four,
-    /// Exactly eight octets.
+    /// Exactly eight bytes.
     Eight,
     /// A separate NEXTINT holds the size. Always correct.
     NextInt,
-    /// The member starts with a `u32` that counts the octets after it.
+    /// The member starts with a `u32` that counts the bytes after it.
     Octets,
-    /// The member starts with a `u32` that counts units of four octets.
+    /// The member starts with a `u32` that counts units of four bytes.
     Words,
-    /// The member starts with a `u32` that counts units of eight octets.
+    /// The member starts with a `u32` that counts units of eight bytes.
     DoubleWords,
 }
 
@@ -116,7 +116,7 @@ impl LengthCode {
         }
     }
 
-    /// The code of a primitive of `size` octets.
+    /// The code of a primitive of `size` bytes.
     #[must_use]
     pub const fn of_primitive(size: usize) -> Self {
         match size {
@@ -144,7 +144,7 @@ impl LengthCode {
 /// Bounds of what decoding may cost, whatever the peer sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Octets of heap memory that the decoded value may occupy (borrowed parts are free).
+    /// Bytes of heap memory that the decoded value may occupy (borrowed parts are free).
     pub max_bytes: usize,
     /// Elements that one sequence or map may have.
     pub max_sequence_len: usize,
@@ -161,10 +161,10 @@ impl Default for Limits {
 /// The default nesting limit, and the one that encoding keeps to.
 pub(crate) const MAX_DEPTH: u16 = 64;
 
-/// Deviations of other vendors that cannot be recognized from the octets: set from the vendor id of the writer.
+/// Deviations of other vendors that cannot be recognized from the bytes: set from the vendor id of the writer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DecodeOptions {
-    /// The length of a wide string counts UTF-16 units, not octets.
+    /// The length of a wide string counts UTF-16 units, not bytes.
     pub wstring_length_in_units: bool,
     /// XCDR2 sequences and arrays of enumerations, bitmasks and bitsets have no DHEADER.
     pub no_dheader_for_enum_elements: bool,

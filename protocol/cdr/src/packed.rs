@@ -1,4 +1,4 @@
-//! Types whose octets are in the same places in both encoding versions: sequences of them are converted without
+//! Types whose bytes are in the same places in both encoding versions: sequences of them are converted without
 //! checks per member (DDS-XTypes 1.3 §7.4.1.1.1, §7.4.2.1 alignment).
 
 use crate::{CdrError, CdrRead, CdrWrite, Decoder, Encoder};
@@ -15,7 +15,7 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// A primitive of `size` octets, at most eight.
+    /// A primitive of `size` bytes, at most eight.
     #[must_use]
     pub const fn primitive(size: usize) -> Option<Self> {
         if size > 8 { None } else { Some(Self { size, align: size, first: size }) }
@@ -53,7 +53,7 @@ impl Packed {
         }
     }
 
-    /// Octets of a value.
+    /// Bytes of a value.
     #[must_use]
     pub const fn size(layout: Option<Self>) -> usize {
         match layout {
@@ -62,7 +62,7 @@ impl Packed {
         }
     }
 
-    /// Octets of a value, at least one, for dividing into values.
+    /// Bytes of a value, at least one, for dividing into values.
     #[must_use]
     pub(crate) const fn chunk(layout: Option<Self>) -> usize {
         let size = Self::size(layout);
@@ -70,7 +70,7 @@ impl Packed {
     }
 }
 
-/// How many values of `size` octets are written before the next ones: room is made (and zeroed) for so many at a time, so
+/// How many values of `size` bytes are written before the next ones: room is made (and zeroed) for so many at a time, so
 /// that it is in the nearest cache when they are written. A second pass over a large sample would cost as much as the first.
 #[inline]
 pub(crate) const fn items_in_block(size: usize) -> usize {
@@ -81,7 +81,7 @@ pub(crate) const fn items_in_block(size: usize) -> usize {
     }
 }
 
-/// The first `n` octets and the rest; both empty if there are fewer.
+/// The first `n` bytes and the rest; both empty if there are fewer.
 #[inline]
 pub fn split_mut(octets: &mut [u8], n: usize) -> (&mut [u8], &mut [u8]) {
     octets.split_at_mut_checked(n).unwrap_or_default()
@@ -131,7 +131,7 @@ impl<'de> Decoder<'de> {
         Ok(items)
     }
 
-    /// The octets of `n` values of a type with such a layout.
+    /// The bytes of `n` values of a type with such a layout.
     #[inline]
     pub(crate) fn read_packed_octets(&mut self, n: usize, layout: Packed) -> Result<&'de [u8], CdrError> {
         if n == 0 {

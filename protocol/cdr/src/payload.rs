@@ -6,7 +6,7 @@ use crate::{
 };
 use alloc::vec::Vec;
 
-/// Serializes a value, little-endian, with encapsulation header, padded to a multiple of four octets.
+/// Serializes a value, little-endian, with encapsulation header, padded to a multiple of four bytes.
 ///
 /// `out` is cleared first and keeps its capacity: when that suffices nothing is allocated.
 ///
@@ -48,7 +48,7 @@ pub fn to_payload_as<T: CdrWrite + ?Sized>(
     write_payload(T::FORM, rep, endianness, scope, out, |e| value.write(e))
 }
 
-/// Makes a payload of what `write` writes: encapsulation header for a type of this extensibility, octets, padding.
+/// Makes a payload of what `write` writes: encapsulation header for a type of this extensibility, bytes, padding.
 ///
 /// `out` is cleared first.
 ///

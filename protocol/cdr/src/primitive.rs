@@ -6,12 +6,12 @@ use crate::traits::fill;
 use crate::{CdrError, CdrRead, CdrWrite, Decoder, ElementKind, Encoder, Endianness, KeySize, LengthCode};
 use alloc::vec::Vec;
 
-/// An 8-bit character (IDL `char`): an octet without character set.
+/// An 8-bit character (IDL `char`): a byte without character set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Char8(pub u8);
 
 /// An 8-bit unsigned integer (IDL `uint8`). `u8` does as well, but is described as `octet` where `#[dds(uint8)]` does not
-/// say otherwise; the octets are the same.
+/// say otherwise; the bytes are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UInt8(pub u8);
 
@@ -23,12 +23,12 @@ pub struct Char16(pub u16);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Float128(pub u128);
 
-/// Octets before alignment counts of a primitive: 16-octet values align like 8-octet ones.
+/// Bytes before alignment counts of a primitive: 16-octet values align like 8-octet ones.
 const fn alignment(size: usize) -> usize {
     if size > 8 { 8 } else { size }
 }
 
-/// Implements the traits for a type of `$size` octets that converts to and from the unsigned integer `$raw`.
+/// Implements the traits for a type of `$size` bytes that converts to and from the unsigned integer `$raw`.
 macro_rules! primitive {
     ($($ty:ty, $raw:ty, $write:ident, $read:ident, $to:expr, $from:expr, $default:expr;)*) => {$(
         impl CdrWrite for $ty {

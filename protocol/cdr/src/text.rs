@@ -114,7 +114,7 @@ fn wide_len(d: &mut Decoder<'_>) -> Result<usize, CdrError> {
 }
 
 impl<'de> Decoder<'de> {
-    /// Reads a wide string in place: the octets of its UTF-16 units, in the byte order of the decoder.
+    /// Reads a wide string in place: the bytes of its UTF-16 units, in the byte order of the decoder.
     ///
     /// # Errors
     /// [`CdrError::UnexpectedEnd`]; [`CdrError::InvalidString`] if there is half a unit.

@@ -72,7 +72,7 @@ pub trait TopicType: Sized + Send + Sync + 'static {
         options: DecodeOptions,
     ) -> Result<Self, CdrError>;
 
-    /// As [`TopicType::read_payload`], of octets that the value may keep instead of copying them.
+    /// As [`TopicType::read_payload`], of bytes that the value may keep instead of copying them.
     ///
     /// # Errors
     /// As [`TopicType::read_payload`].
@@ -86,7 +86,7 @@ pub trait TopicType: Sized + Send + Sync + 'static {
         Self::read_payload(support, payload, limits, options)
     }
 
-    /// As [`TopicType::read_key_payload`], of octets that the value may keep instead of copying them.
+    /// As [`TopicType::read_key_payload`], of bytes that the value may keep instead of copying them.
     ///
     /// # Errors
     /// As [`TopicType::read_key_payload`].

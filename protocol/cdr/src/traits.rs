@@ -69,7 +69,7 @@ pub trait CdrWrite {
         Self::write_slice(items, e)
     }
 
-    /// Puts the value, which is [packed](CdrWrite::PACKED), into as many octets as it takes.
+    /// Puts the value, which is [packed](CdrWrite::PACKED), into as many bytes as it takes.
     #[doc(hidden)]
     #[inline]
     fn pack(&self, to: &mut [u8], big_endian: bool) {
@@ -77,7 +77,7 @@ pub trait CdrWrite {
     }
 }
 
-/// A value that can be deserialized from octets that live for `'de`.
+/// A value that can be deserialized from bytes that live for `'de`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be deserialized from CDR",
     label = "no CDR deserialization for this type",
@@ -86,7 +86,7 @@ pub trait CdrWrite {
 pub trait CdrRead<'de>: Sized {
     /// How collections treat this type.
     const KIND: ElementKind = ElementKind::Compound;
-    /// A lower limit of the octets that a value takes; bounds the counts of collections.
+    /// A lower limit of the bytes that a value takes; bounds the counts of collections.
     const MIN_SIZE: usize = 0;
     /// Extensibility of the type, expected in the encapsulation header.
     const FORM: Extensibility = Extensibility::Final;
@@ -101,7 +101,7 @@ pub trait CdrRead<'de>: Sized {
     /// default values.
     ///
     /// # Errors
-    /// Octets that are no serialization of this type, or a limit reached.
+    /// Bytes that are no serialization of this type, or a limit reached.
     fn read(d: &mut Decoder<'de>) -> Result<Self, CdrError>;
 
     /// The value of a member that is missing (DDS-XTypes 1.3 §7.2.2.4.4.4.7, table 9).
@@ -175,7 +175,7 @@ pub trait CdrRead<'de>: Sized {
         Self::read_array(d)
     }
 
-    /// Takes the value, which is [packed](CdrRead::PACKED), out of its octets; `None` if they are too few.
+    /// Takes the value, which is [packed](CdrRead::PACKED), out of its bytes; `None` if they are too few.
     #[doc(hidden)]
     #[inline]
     fn unpack(from: &[u8], big_endian: bool) -> Option<Self> {
@@ -225,7 +225,7 @@ pub trait DdsType: CdrWrite + for<'de> CdrRead<'de> + Described + Send + Sync + 
     const EXTENSIBILITY: Extensibility;
     /// Whether the topic has instances.
     const HAS_KEY: bool;
-    /// The greatest size of the key members in XCDR2, or `None` without upper limit. Up to 16 octets they are the
+    /// The greatest size of the key members in XCDR2, or `None` without upper limit. Up to 16 bytes they are the
     /// key hash themselves.
     const MAX_KEY_SIZE: Option<usize>;
     /// What a writer uses unless told otherwise: XCDR1 where it serves, XCDR2 for mutable types and types with

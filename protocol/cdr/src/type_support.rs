@@ -17,7 +17,7 @@ pub trait TypeSupport: Any + Send + Sync {
     /// Whether the topic has instances.
     fn has_key(&self) -> bool;
 
-    /// Whether the key can be found in the octets of a sample. If not, the hash that its writer sent tells instances apart.
+    /// Whether the key can be found in the bytes of a sample. If not, the hash that its writer sent tells instances apart.
     fn finds_keys(&self) -> bool {
         self.has_key()
     }

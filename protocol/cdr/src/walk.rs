@@ -60,7 +60,7 @@ impl<'de> Decoder<'de> {
     /// A path that does not fit the type leads to [`Located::Absent`].
     ///
     /// # Errors
-    /// Octets on the way that are no serialization of the type, and the errors of `read`.
+    /// Bytes on the way that are no serialization of the type, and the errors of `read`.
     pub fn locate<R>(
         &mut self,
         ty: &'static TypeDescription,
@@ -74,7 +74,7 @@ impl<'de> Decoder<'de> {
     /// 128 bits.
     ///
     /// # Errors
-    /// Octets that are no serialization of the type.
+    /// Bytes that are no serialization of the type.
     pub fn read_scalar(&mut self, ty: &'static TypeDescription) -> Result<Option<Scalar<'de>>, CdrError> {
         let ty = ty.resolved();
         Ok(Some(match (&ty.kind, ty.holder()) {
@@ -111,7 +111,7 @@ impl<'de> Decoder<'de> {
     /// [`Scope::KeyHash`].
     ///
     /// # Errors
-    /// Octets that are no serialization of the type.
+    /// Bytes that are no serialization of the type.
     pub fn skip_value(&mut self, ty: &'static TypeDescription) -> Result<(), CdrError> {
         self.note_passed();
         let ty = ty.resolved();
@@ -268,7 +268,7 @@ impl<'de> Decoder<'de> {
     }
 }
 
-/// A lower limit of the octets that a value takes; bounds the counts of collections.
+/// A lower limit of the bytes that a value takes; bounds the counts of collections.
 fn least_size(ty: &'static TypeDescription) -> usize {
     let ty = ty.resolved();
     match (&ty.kind, ty.holder()) {

@@ -208,7 +208,7 @@ struct Frame {
 
 #[test]
 fn key_first_needs_no_look_at_the_rest() {
-    // The sequence claims more octets than there are: only the key may be read.
+    // The sequence claims more bytes than there are: only the key may be read.
     let octets = hex("0700 ·· ffffffff");
     let mut decoder = Decoder::new(&octets, Representation::Xcdr1, Endianness::Little, &Limits::default());
     let result = key_hash_from_sample::<Frame>(&mut decoder, &mut Vec::new());

@@ -1,4 +1,4 @@
-//! Random values survive every representation; random and damaged octets never do harm.
+//! Random values survive every representation; random and damaged bytes never do harm.
 
 // An interpreter takes minutes to make the values alone.
 #![cfg(not(miri))]
@@ -203,7 +203,7 @@ fn truncation<T: CdrWrite + for<'de> CdrRead<'de>>(value: &T, cut: usize) {
     }
 }
 
-/// Whatever the octets: no panic, and what is read can be written and read again; its key is the one found without
+/// Whatever the bytes: no panic, and what is read can be written and read again; its key is the one found without
 /// reading it all.
 fn harmless<T: DdsType + core::fmt::Debug>(payload: &[u8]) {
     let limits = Limits { max_bytes: 1 << 16, ..Limits::default() };

@@ -1,4 +1,4 @@
-//! Octets that other implementations produced (little-endian, without encapsulation header).
+//! Bytes that other implementations produced (little-endian, without encapsulation header).
 
 mod common;
 

@@ -61,7 +61,7 @@ impl DynamicData {
     }
 
     /// The part at a path; `None` if it is absent: an optional member, a member that a union does not hold, a key that a
-    /// map does not have. An element of a sequence of octets and a discriminator have to be copied: see
+    /// map does not have. An element of a sequence of bytes and a discriminator have to be copied: see
     /// [`DynamicData::part`].
     ///
     /// # Errors

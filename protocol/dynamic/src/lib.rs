@@ -31,10 +31,10 @@
 //! `u._d` is the discriminator of a union; setting a member of a union selects it.
 //!
 //! # Views
-//! [`DynamicView`] finds parts in the octets without decoding them, [`SharedView`] keeps the octets too.
+//! [`DynamicView`] finds parts in the bytes without decoding them, [`SharedView`] keeps the bytes too.
 //!
 //! # What is bounded
-//! Decoding never panics. A count is believed only as far as octets are present, nesting ends at [`MAX_NESTING`], and what
+//! Decoding never panics. A count is believed only as far as bytes are present, nesting ends at [`MAX_NESTING`], and what
 //! a value may occupy is in [`Limits`](dunlin_cdr::Limits). A type whose default value has more than [`MAX_DEFAULT`] parts
 //! is refused, because a sender could leave it out.
 //!
@@ -87,7 +87,7 @@ pub use view::{
 
 /// Most values within each other, whatever their kinds.
 pub const MAX_NESTING: u16 = 128;
-/// Most parts of the default value of a type; 32 octets of an array of octets count as one.
+/// Most parts of the default value of a type; 32 bytes of an array of bytes count as one.
 pub const MAX_DEFAULT: usize = 1 << 22;
 /// Most types that one type may be made of.
 pub const MAX_TYPES: usize = 1 << 16;

@@ -5,10 +5,10 @@ use crate::types::*;
 use alloc::vec::Vec;
 use dunlin_cdr::{Decoder, ElementKind, Extensibility, Representation, Scope};
 
-/// Positions relative to a start that has this phase: octets of padding differ.
+/// Positions relative to a start that has this phase: bytes of padding differ.
 type Phases<const N: usize> = [u32; N];
 
-/// How many octets lie between a start and an end, whatever the value is, padding before the first part included. `None`
+/// How many bytes lie between a start and an end, whatever the value is, padding before the first part included. `None`
 /// if that depends on the value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Extent {
@@ -41,7 +41,7 @@ impl Extent {
         self.xcdr1.is_none() && self.xcdr2.is_none()
     }
 
-    /// Octets from where the decoder is, if they are as many for every value.
+    /// Bytes from where the decoder is, if they are as many for every value.
     fn octets(&self, d: &Decoder<'_>) -> Option<usize> {
         let octets = match d.representation() {
             Representation::Xcdr1 => self.xcdr1.as_ref()?.get(d.phase()),
@@ -87,7 +87,7 @@ fn repeat<const N: usize>(one: Option<Phases<N>>, count: usize) -> Option<Phases
     Some(ends)
 }
 
-/// Octets of so many values one after the other: phases repeat after `N` values at most.
+/// Bytes of so many values one after the other: phases repeat after `N` values at most.
 fn run<const N: usize>(one: &Phases<N>, phase: usize, count: usize) -> Option<usize> {
     let mut seen: [Option<(usize, usize)>; N] = [None; N];
     let (mut done, mut octets) = (0_usize, 0_usize);
@@ -163,13 +163,13 @@ fn structure(view: TypeView<'_>, it: &StructureShape) -> (Extent, Vec<Extent>) {
 }
 
 /// Goes to where the member at a position starts, before its padding, from the start of the members of its structure. Tells whether it
-/// did: whether that is known, and all the octets before it are there.
+/// did: whether that is known, and all the bytes before it are there.
 pub(crate) fn seek(it: &StructureShape, position: usize, d: &mut Decoder<'_>) -> bool {
     let octets = it.offsets.get(position).and_then(|extent| extent.octets(d));
     jump(octets, d)
 }
 
-/// Goes past values of a type, if their size is known and their octets are there.
+/// Goes past values of a type, if their size is known and their bytes are there.
 pub(crate) fn pass(view: TypeView<'_>, count: usize, d: &mut Decoder<'_>) -> bool {
     let octets = match count {
         1 => view.node.extent.octets(d),

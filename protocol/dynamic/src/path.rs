@@ -19,7 +19,7 @@ use core::fmt;
 pub enum PathError {
     /// It is not written as a path.
     Syntax {
-        /// Position of the first octet that does not fit.
+        /// Position of the first byte that does not fit.
         at: usize,
     },
     /// A type has no member of this name.
@@ -252,7 +252,7 @@ pub(crate) fn not_there(view: TypeView<'_>, step: &Step) -> PathError {
     }
 }
 
-/// What a path leads to. Octets of a sequence and discriminators are no values of their own, so they are made.
+/// What a path leads to. Bytes of a sequence and discriminators are no values of their own, so they are made.
 pub(crate) enum Found<'v> {
     Value(&'v Value),
     Made(Value),

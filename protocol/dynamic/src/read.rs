@@ -152,7 +152,7 @@ impl Reader {
         Ok(value)
     }
 
-    /// Reads so many elements, whose octets are known to be there unless they have none.
+    /// Reads so many elements, whose bytes are known to be there unless they have none.
     fn elements(
         &mut self,
         view: TypeView<'_>,
@@ -165,7 +165,7 @@ impl Reader {
             d.claim(count)?;
             return d.read_bytes(count).map(|octets| Value::Octets(octets.into()));
         }
-        // An array says itself how many elements it has: octets have to be there before memory is claimed.
+        // An array says itself how many elements it has: bytes have to be there before memory is claimed.
         let scoped = if d.scope() == Scope::Sample { element.node.least } else { 0 };
         let octets = scoped.saturating_mul(count);
         if octets > d.remaining() {

@@ -34,7 +34,7 @@ pub(crate) struct Node {
     /// The qualified name; empty if it has none.
     pub name: String,
     pub shape: Shape,
-    /// A lower limit of the octets that a value takes.
+    /// A lower limit of the bytes that a value takes.
     pub least: usize,
     /// The greatest size as (part of) a key.
     pub key_size: KeySize,
@@ -138,7 +138,7 @@ pub enum Shape {
     Primitive(PrimitiveKind),
     /// A string.
     Text {
-        /// Of UTF-16 units instead of octets.
+        /// Of UTF-16 units instead of bytes.
         wide: bool,
         /// Most units.
         bound: Option<usize>,
@@ -479,7 +479,7 @@ impl<'a> TypeView<'a> {
         crate::value::default_of(self)
     }
 
-    /// A value as one of this type, if it says the same: numbers of other kinds, names of literals, octets as a list.
+    /// A value as one of this type, if it says the same: numbers of other kinds, names of literals, bytes as a list.
     ///
     /// # Errors
     /// When it does not fit.
@@ -491,7 +491,7 @@ impl<'a> TypeView<'a> {
     /// [`Decoder::locate`](dunlin_cdr::Decoder::locate).
     ///
     /// # Errors
-    /// Octets that are no serialization of the type, or a limit reached.
+    /// Bytes that are no serialization of the type, or a limit reached.
     pub fn read(self, d: &mut Decoder<'_>) -> Result<Value, CdrError> {
         crate::read::read_part(self, d)
     }

@@ -32,7 +32,7 @@ pub enum Value {
     Enumeration(i32),
     /// A bitmask or bitset: the integer on the wire.
     Bits(u64),
-    /// A sequence or array of octets.
+    /// A sequence or array of bytes.
     Octets(Vec<u8>),
     /// A sequence, or one dimension of an array, of anything else.
     List(Vec<Value>),
@@ -135,7 +135,7 @@ const fn zero(kind: PrimitiveKind) -> Value {
     }
 }
 
-/// Whether lists of this element are kept as octets.
+/// Whether lists of this element are kept as bytes.
 pub(crate) const fn is_octet(element: TypeView<'_>) -> bool {
     matches!(element.node.shape, Shape::Primitive(PrimitiveKind::Octet | PrimitiveKind::UInt8))
 }
@@ -174,7 +174,7 @@ pub(crate) fn own_or_default(view: TypeView<'_>, own: Option<&Value>) -> Value {
     own.cloned().unwrap_or_else(|| default_of(view))
 }
 
-/// Parts of a value, as [`Node::parts`] counts them: octets of memory by the size of a part.
+/// Parts of a value, as [`Node::parts`] counts them: bytes of memory by the size of a part.
 pub(crate) fn parts_of(value: &Value) -> usize {
     let octets = |len: usize| len.checked_div(size_of::<Value>()).unwrap_or(len);
     let inner = match value {

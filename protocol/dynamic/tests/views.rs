@@ -1,4 +1,4 @@
-//! What views cost, and what they say of octets that do not fit.
+//! What views cost, and what they say of bytes that do not fit.
 
 use dunlin_buf::SharedBytes;
 use dunlin_cdr::{CdrError, DdsType, Endianness, Limits, Representation, Scope, to_payload, to_payload_as};
@@ -133,7 +133,7 @@ fn numbers_in_place_are_those_of_this_machine() {
     {
         let mut octets = Vec::new();
         to_payload_as(&scan(), Representation::Xcdr2, endianness, Scope::Sample, &mut octets).unwrap();
-        // The same octets at every address.
+        // The same bytes at every address.
         let mut memory = vec![0_u8; octets.len() + 8];
         let mut in_place = 0;
         for at in 0..4 {

@@ -15,7 +15,7 @@ pub struct FilterError {
 /// A place in an expression or its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// So many octets from the start of the expression.
+    /// So many bytes from the start of the expression.
     Expression(usize),
     /// In the parameter `%index`.
     Parameter(usize),

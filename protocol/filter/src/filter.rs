@@ -23,7 +23,7 @@ pub enum Verdict {
     Passed,
     /// The condition is false.
     Rejected,
-    /// The octets are no sample of the type as far as the condition needs to read them. Such a sample does not pass.
+    /// The bytes are no sample of the type as far as the condition needs to read them. Such a sample does not pass.
     Unreadable,
 }
 
@@ -313,7 +313,7 @@ impl Filter {
 /// Why a condition was not decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// The octets are no sample of the type.
+    /// The bytes are no sample of the type.
     Unreadable,
     TooManySteps,
 }

@@ -82,9 +82,9 @@ pub use like::like;
 pub use steps::{Steps, TooManySteps};
 pub use value::Value;
 
-/// Most octets of an expression.
+/// Most bytes of an expression.
 pub const MAX_EXPRESSION: usize = 16 << 10;
-/// Most octets of a parameter.
+/// Most bytes of a parameter.
 pub const MAX_PARAMETER: usize = 1 << 10;
 /// Most parameters.
 pub const MAX_PARAMETERS: usize = 100;

@@ -3,7 +3,7 @@
 use core::fmt;
 
 /// The steps that evaluations may still take. One is a comparison, a value that was gone past on the way to a field, a
-/// character that LIKE looked at, or 16 octets of a text: some nanoseconds each.
+/// character that LIKE looked at, or 16 bytes of a text: some nanoseconds each.
 #[derive(Clone, Debug)]
 pub struct Steps {
     allowed: usize,

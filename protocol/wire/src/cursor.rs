@@ -1,4 +1,4 @@
-//! RTPS 2.5 §9.3.2 "Mapping of the Types that Appear Within Submessages": reading them from octets that may end early.
+//! RTPS 2.5 §9.3.2 "Mapping of the Types that Appear Within Submessages": reading them from bytes that may end early.
 
 use dunlin_core::{
     EntityId, FragmentNumberSet, Guid, GuidPrefix, Locator, LocatorKind, ProtocolVersion, RtpsTime,
@@ -9,7 +9,7 @@ use crate::{Endianness, Malformation};
 
 const SET_WORDS: usize = 8;
 
-/// Position in a run of octets of one byte order. Every read checks the octets left and fails with
+/// Position in a run of bytes of one byte order. Every read checks the bytes left and fails with
 /// [`Malformation::TooShort`], without moving, when there are too few.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor<'a> {

@@ -9,7 +9,7 @@ use dunlin_core::{
 
 use crate::Endianness;
 
-/// Where encoded octets go.
+/// Where encoded bytes go.
 pub(crate) trait Sink {
     fn append(&mut self, bytes: &[u8]);
 }
@@ -20,7 +20,7 @@ impl Sink for Vec<u8> {
     }
 }
 
-/// Room for the longest submessage of fixed layout, a GAP of 88 octets, so that building one needs no heap.
+/// Room for the longest submessage of fixed layout, a GAP of 88 bytes, so that building one needs no heap.
 pub(crate) const BLOCK_CAPACITY: usize = 96;
 
 const HEADER: usize = crate::size::SUBMESSAGE_HEADER;
@@ -52,7 +52,7 @@ impl Block {
         }
     }
 
-    /// Octets behind the header.
+    /// Bytes behind the header.
     pub(crate) const fn body_len(&self) -> usize {
         self.len.saturating_sub(HEADER)
     }

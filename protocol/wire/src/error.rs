@@ -5,9 +5,9 @@ use core::fmt;
 /// Why a message, the rest of a message or a parameter list cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WireError {
-    /// Fewer octets than the element needs.
+    /// Fewer bytes than the element needs.
     TooShort,
-    /// The first four octets are not `RTPS`.
+    /// The first four bytes are not `RTPS`.
     NotRtps,
     /// The major protocol version is above 2.
     UnsupportedVersion {
@@ -63,7 +63,7 @@ pub enum Malformation {
     Misplaced,
     /// Message length in the header extension shorter than the header, or longer than what was received.
     MessageLength,
-    /// A locator list announces more entries than octets.
+    /// A locator list announces more entries than bytes.
     LocatorList,
     /// A security element is inconsistent with its length.
     Security,

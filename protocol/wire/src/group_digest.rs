@@ -1,9 +1,9 @@
-//! RTPS 2.5 §9.3.2 GroupDigest_t: which writers a publisher has, in four octets.
+//! RTPS 2.5 §9.3.2 GroupDigest_t: which writers a publisher has, in four bytes.
 
 use dunlin_core::EntityId;
 use md5::{Digest, Md5};
 
-/// A digest of the writers of a publisher: the first octets of the MD5 of their entity ids.
+/// A digest of the writers of a publisher: the first bytes of the MD5 of their entity ids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct GroupDigest(pub [u8; 4]);
 

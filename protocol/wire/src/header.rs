@@ -7,7 +7,7 @@ use crate::{WireError, size};
 const MAGIC: [u8; 4] = *b"RTPS";
 const SUPPORTED_MAJOR: u8 = 2;
 
-/// The first twenty octets of a message, without the protocol's name.
+/// The first twenty bytes of a message, without the protocol's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// Protocol version of the sender.
@@ -27,7 +27,7 @@ impl Header {
     /// Reads the header of `message`.
     ///
     /// # Errors
-    /// [`WireError::TooShort`] below twenty octets, [`WireError::NotRtps`], [`WireError::UnsupportedVersion`] for a
+    /// [`WireError::TooShort`] below twenty bytes, [`WireError::NotRtps`], [`WireError::UnsupportedVersion`] for a
     /// major version above 2.
     pub fn parse(message: &[u8]) -> Result<Self, WireError> {
         let octets: &[u8; size::HEADER] = message.first_chunk().ok_or(WireError::TooShort)?;

@@ -9,7 +9,7 @@ use crate::submessage::kind;
 const INFO_TS_FLAGS: u8 = 0x01;
 /// Little-endian, with a value.
 const DATA_FLAGS: u8 = 0x05;
-/// Octets of a DATA submessage between its header and the payload.
+/// Bytes of a DATA submessage between its header and the payload.
 const FIXED_LEN: usize = 20;
 const ENCAPSULATION_LEN: usize = 4;
 
@@ -77,7 +77,7 @@ mod tests {
         [HEADER, body].concat()
     }
 
-    /// What the general parser makes of the same octets.
+    /// What the general parser makes of the same bytes.
     fn parsed(octets: &[u8]) -> Option<(Option<Option<WallTime>>, SequenceNumber, Vec<u8>)> {
         let message = Message::parse(octets).ok()?;
         let mut all = message.submessages();

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-/// Octets from hexadecimal digits; anything else between them is ignored.
+/// Bytes from hexadecimal digits; anything else between them is ignored.
 pub(crate) fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
     assert!(digits.len().is_multiple_of(2), "odd number of digits");

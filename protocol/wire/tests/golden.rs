@@ -1,4 +1,4 @@
-//! RTPS 2.5 §9.4.5: the octets of each submessage in both byte orders, read and written; and what remains of them when
+//! RTPS 2.5 §9.4.5: the bytes of each submessage in both byte orders, read and written; and what remains of them when
 //! the end is missing.
 
 mod common;

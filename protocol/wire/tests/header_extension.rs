@@ -80,7 +80,7 @@ fn each_checksum_detects_every_changed_octet() {
 
 #[test]
 fn a_known_checksum() {
-    // CRC-32C of the 28 octets with zeros in place of the checksum, stored big-endian.
+    // CRC-32C of the 28 bytes with zeros in place of the checksum, stored big-endian.
     let mut zeroed = message("00 21 0400 00000000");
     let sum = dunlin_wire::checksum::crc32c(&zeroed);
     zeroed[24..28].copy_from_slice(&sum.to_be_bytes());

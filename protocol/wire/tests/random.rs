@@ -1,4 +1,4 @@
-//! RTPS 2.5 §8.3.4.1: no octets make a walk panic or go on for ever, and what is written is read back (properties).
+//! RTPS 2.5 §8.3.4.1: no bytes make a walk panic or go on for ever, and what is written is read back (properties).
 
 mod common;
 
@@ -111,7 +111,7 @@ fn gap() -> impl Strategy<Value = Gap> {
     )
 }
 
-/// What a parameter list contains, with values padded to four octets.
+/// What a parameter list contains, with values padded to four bytes.
 fn parameters() -> impl Strategy<Value = Vec<(u16, Vec<u8>)>> {
     let identifier =
         prop_oneof![Just(pid::USER_DATA), Just(pid::KEY_HASH), 0x8000..0x8fff_u16, 0x100..0x200_u16];

@@ -26,7 +26,7 @@ fn accepted(text: &str) -> bool {
     !matches!(only(&message(text)), Err(_) | Ok(Submessage::NotUnderstood(_) | Submessage::Unknown))
 }
 
-/// Octets of a sequence number, little-endian.
+/// Bytes of a sequence number, little-endian.
 fn sn(number: i64) -> String {
     let number = SequenceNumber(number);
     let octets = [number.high().to_le_bytes(), number.low().to_le_bytes()].concat();
@@ -64,7 +64,7 @@ fn heartbeat_groups() {
     assert_eq!(malformed(&heartbeat(9, 5, 3)), Malformation::Range);
     assert_eq!(malformed(&heartbeat(0, 5, 7)), Malformation::SequenceNumber);
     assert_eq!(malformed(&heartbeat(9, 0, 7)), Malformation::SequenceNumber);
-    // Fewer octets than two digests are a future field, not a digest.
+    // Fewer bytes than two digests are a future field, not a digest.
     let text = heartbeat(9, 5, 7) + "01020304";
     let bytes = message(&text);
     let Ok(Submessage::Heartbeat(heartbeat)) = only(&bytes) else { panic!("{text}") };

@@ -116,7 +116,7 @@ fn more_than_64_kib_can_only_be_last() {
 
 #[test]
 fn the_longest_stated_length() {
-    // 20 fixed octets: a body of 65 532 octets is the longest multiple of four that can be stated.
+    // 20 fixed bytes: a body of 65 532 bytes is the longest multiple of four that can be stated.
     for (len, stated) in [(65_512, 0xfffc_u16), (65_513, 0)] {
         let bytes = build(Endianness::Big, |builder| {
             assert!(builder.data(&large(PayloadSpec::Data(SharedBytes::from(vec![0; len])))));

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 
 /// Most characters of a text as the value of a parameter (Annex B `ANNOTATION_STR_VALUE_MAX_LEN`).
 pub const MAX_TEXT: usize = 128;
-/// Most octets of language and placement of `@verbatim` (Annex B `ANNOTATION_STR_VALUE_MAX_LEN`, `string<32>`).
+/// Most bytes of language and placement of `@verbatim` (Annex B `ANNOTATION_STR_VALUE_MAX_LEN`, `string<32>`).
 pub(crate) const MAX_WORD: usize = 32;
 
 /// A declared annotation in a [`TypeGraph`].

@@ -70,7 +70,7 @@ pub mod kind {
     pub const EK_BOTH: u8 = 0xf3;
 }
 
-/// The first 14 octets of an MD5 digest (§7.3.4.4 `EquivalenceHash`).
+/// The first 14 bytes of an MD5 digest (§7.3.4.4 `EquivalenceHash`).
 pub type EquivalenceHash = [u8; 14];
 
 /// Names a type (§7.3.4.2).
@@ -89,7 +89,7 @@ pub enum TypeIdentifier {
     /// A string with a bound of at most 255; 0 is none.
     #[dds(case(0x70, 0x72))]
     StringSmall {
-        /// 0x70 of octets, 0x72 of UTF-16 units.
+        /// 0x70 of bytes, 0x72 of UTF-16 units.
         #[dds(discriminator)]
         kind: u8,
         /// The bound.
@@ -98,7 +98,7 @@ pub enum TypeIdentifier {
     /// A string with a bound above 255.
     #[dds(case(0x71, 0x73))]
     StringLarge {
-        /// 0x71 of octets, 0x73 of UTF-16 units.
+        /// 0x71 of bytes, 0x73 of UTF-16 units.
         #[dds(discriminator)]
         kind: u8,
         /// The bound.

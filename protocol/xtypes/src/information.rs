@@ -4,13 +4,13 @@ use crate::TypeIdentifier;
 use alloc::vec::Vec;
 use dunlin_cdr::{CdrRead, CdrWrite};
 
-/// An identifier and the size of its serialized type object in octets.
+/// An identifier and the size of its serialized type object in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, CdrRead, CdrWrite)]
 #[dds(appendable)]
 pub struct TypeIdentifierWithSize {
     /// The identifier.
     pub type_id: TypeIdentifier,
-    /// Octets of its object.
+    /// Bytes of its object.
     pub typeobject_serialized_size: u32,
 }
 

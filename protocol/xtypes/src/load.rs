@@ -25,7 +25,7 @@ type ObjectOf<'a> = dyn Fn(&TypeIdentifier) -> Option<TypeObject> + 'a;
 
 /// Definitions that one type may depend on.
 pub(crate) const MAX_DEFINITIONS: usize = 1024;
-/// Most octets of a name.
+/// Most bytes of a name.
 pub(crate) const MAX_NAME: usize = 256;
 
 /// Why type objects give no type.
@@ -39,7 +39,7 @@ pub enum LoadError {
     TooMany,
     /// The identifier of several types that depend on each other, which does not say which one is meant.
     Ambiguous,
-    /// A name of more than [`MAX_NAME`] octets (`QualifiedTypeName` of DDS-XTypes 1.3 Annex B has 256).
+    /// A name of more than [`MAX_NAME`] bytes (`QualifiedTypeName` of DDS-XTypes 1.3 Annex B has 256).
     NameTooLong,
 }
 
@@ -314,7 +314,7 @@ impl Loader {
     }
 }
 
-/// Octets of the longest name in a definition.
+/// Bytes of the longest name in a definition.
 fn longest_name(name: &str, kind: &Kind) -> usize {
     let len = |name: &Name| name.text.len();
     let inner = match kind {

@@ -68,7 +68,7 @@ pub enum Type {
     Primitive(u8),
     /// A string.
     String {
-        /// Of UTF-16 units instead of octets.
+        /// Of UTF-16 units instead of bytes.
         wide: bool,
         /// Most units; 0 is none.
         bound: u32,
@@ -196,12 +196,12 @@ pub struct Member {
     pub default: Option<DefaultValue>,
 }
 
-/// The value that a missing member has: its octets in XCDR2, little-endian, without header.
+/// The value that a missing member has: its bytes in XCDR2, little-endian, without header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefaultValue(Vec<u8>);
 
 impl DefaultValue {
-    /// The octets that `write` makes.
+    /// The bytes that `write` makes.
     ///
     /// # Errors
     /// Those of `write`.
@@ -217,7 +217,7 @@ impl DefaultValue {
         Decoder::new(&self.0, Representation::Xcdr2, Endianness::Little, &Limits::default())
     }
 
-    /// How many octets the value has.
+    /// How many bytes the value has.
     #[must_use]
     pub fn size(&self) -> usize {
         self.0.len()

@@ -178,7 +178,7 @@ fn enumerations_bitmasks_and_aliases() {
     let bits = "@bit_bound(16) bitmask E { A }; struct T { E e; };";
     assert_eq!(verdict("struct T { uint16 e; };", bits), Ok(()));
     assert!(verdict("struct T { uint32 e; };", bits).is_err());
-    // In a list the octets differ.
+    // In a list the bytes differ.
     let list = "@bit_bound(16) bitmask E { A }; struct T { sequence<E> e; };";
     assert!(verdict("struct T { sequence<uint16> e; };", list).is_err());
     assert!(verdict(list, "struct T { sequence<uint16> e; };").is_err());

@@ -1,5 +1,5 @@
 //! Type identifiers, type objects and type information against those that Cyclone DDS's IDL compiler makes
-//! (`tests/cyclone`), octet for octet.
+//! (`tests/cyclone`), byte for byte.
 
 use dunlin_idl::{Disk, Extensibility, Model, Options, compile};
 use dunlin_xtypes::{

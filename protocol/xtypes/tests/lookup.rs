@@ -32,7 +32,7 @@ fn request(call: Call, instance_name: String) -> Request {
 
 fn get(library: &TypeLibrary, type_ids: Vec<TypeIdentifier>) -> GetTypesOut {
     let request = request(Call::GetTypes(GetTypesIn { type_ids }), instance_name(&SERVER));
-    // Through the octets, as on the wire.
+    // Through the bytes, as on the wire.
     let request: Request = message::decode(&message::encode(&request).unwrap()).unwrap();
     let reply = library.answer(&request, &SERVER).unwrap();
     let payload = message::encode(&reply).unwrap();

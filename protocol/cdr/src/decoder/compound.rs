@@ -143,7 +143,7 @@ impl<'de> Decoder<'de> {
 
     fn read_emheader(&mut self) -> Result<Option<Header>, CdrError> {
         self.align(4);
-        // Fewer octets than a header are padding.
+        // Fewer bytes than a header are padding.
         if self.remaining() < 4 {
             return Ok(None);
         }
@@ -163,7 +163,7 @@ impl<'de> Decoder<'de> {
         Ok(Some(Header { id: word & ID_MASK, must_understand: word >> 31 == 1, private: false, len }))
     }
 
-    /// Size of a member that starts with its own count of units of `unit` octets.
+    /// Size of a member that starts with its own count of units of `unit` bytes.
     fn peek_units(&mut self, unit: usize) -> Result<usize, CdrError> {
         let start = self.mark();
         let count = usize::try_from(self.read_u32()?).unwrap_or(usize::MAX);
@@ -227,7 +227,7 @@ impl<'de> Decoder<'de> {
         Ok(Some(result))
     }
 
-    /// Reads a value; if its octets are well formed but make no value of the type, skips it and takes `default`.
+    /// Reads a value; if its bytes are well formed but make no value of the type, skips it and takes `default`.
     ///
     /// # Errors
     /// Those of the value except construction failures.

@@ -1,4 +1,4 @@
-//! Reading octets: alignment, primitives, strings (DDS-XTypes 1.3 §7.4.1.1, §7.4.2.1; RTPS 2.5 §10.2).
+//! Reading bytes: alignment, primitives, strings (DDS-XTypes 1.3 §7.4.1.1, §7.4.2.1; RTPS 2.5 §10.2).
 
 use super::Decoder;
 use crate::CdrError;
@@ -25,7 +25,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Reads `n` octets as they are.
+    /// Reads `n` bytes as they are.
     ///
     /// # Errors
     /// [`CdrError::UnexpectedEnd`].
@@ -40,7 +40,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Reads an octet.
+    /// Reads a byte.
     ///
     /// # Errors
     /// [`CdrError::UnexpectedEnd`].
@@ -118,7 +118,7 @@ impl<'de> Decoder<'de> {
             .ok_or(CdrError::InvalidString { offset: self.pos })
     }
 
-    /// Reads a length in octets and checks that as many are present.
+    /// Reads a length in bytes and checks that as many are present.
     ///
     /// # Errors
     /// [`CdrError::UnexpectedEnd`].
@@ -128,7 +128,7 @@ impl<'de> Decoder<'de> {
         if len > self.remaining() { Err(self.unexpected_end(len)) } else { Ok(len) }
     }
 
-    /// Reads the octets of `n` primitives of `N` octets each.
+    /// Reads the bytes of `n` primitives of `N` bytes each.
     #[inline]
     pub(crate) fn read_items<const N: usize>(
         &mut self,

@@ -5,7 +5,7 @@ use crate::{CdrError, CdrWrite, Extensibility, LengthCode, LimitKind, Scope};
 
 /// Short-form identifier that announces a long member header, flagged must-understand.
 const EXTENDED: u16 = 0x7f01;
-/// Octets of the long header's second part.
+/// Bytes of the long header's second part.
 const EXTENDED_LENGTH: u16 = 8;
 /// End of a parameter list, flagged must-understand.
 const LIST_END: u16 = 0x7f02;

@@ -13,7 +13,7 @@ pub const ALL: [(Representation, Endianness); 4] = [
     (Representation::Xcdr2, Endianness::Big),
 ];
 
-/// Octets written as hexadecimal digits; blanks group, `·` stands for a padding octet 00.
+/// Bytes written as hexadecimal digits; blanks group, `·` stands for a padding octet 00.
 pub fn hex(text: &str) -> Vec<u8> {
     let digits: String = text.replace('·', "00").chars().filter(|c| !c.is_whitespace()).collect();
     (0..digits.len()).step_by(2).map(|i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap()).collect()
@@ -61,7 +61,7 @@ where
     }
 }
 
-/// Checks one worked vector, little-endian: encoding gives these octets, decoding gives the value, and no shorter
+/// Checks one worked vector, little-endian: encoding gives these bytes, decoding gives the value, and no shorter
 /// input does.
 pub fn vector<T>(value: &T, rep: Representation, text: &str)
 where
@@ -72,7 +72,7 @@ where
     reads_only_whole(value, rep, &expected);
 }
 
-/// Checks that the octets decode to the value, and that shorter ones either fail or, where a type may end early,
+/// Checks that the bytes decode to the value, and that shorter ones either fail or, where a type may end early,
 /// give something else.
 pub fn reads_only_whole<T>(value: &T, rep: Representation, octets: &[u8])
 where

@@ -20,7 +20,7 @@ pub struct ViewError {
 pub enum ViewFailure {
     /// The type has no such part, or there are fewer elements.
     Path(PathError),
-    /// The octets are no serialization of the type.
+    /// The bytes are no serialization of the type.
     Octets(CdrError),
     /// The part is of another kind than what was asked for.
     Kind {
@@ -29,10 +29,10 @@ pub enum ViewFailure {
         /// What was asked for.
         wanted: &'static str,
     },
-    /// Elements are in the octets, but not as they would be in memory: in the other byte order, or at an address that is no multiple
+    /// Elements are in the bytes, but not as they would be in memory: in the other byte order, or at an address that is no multiple
     /// of their size. [`numbers`](super::DynamicView::numbers) reads them all the same.
     Layout,
-    /// What stands in the octets is not the value, so there is nothing to borrow: [`to_value`](super::DynamicView::to_value) makes it.
+    /// What stands in the bytes is not the value, so there is nothing to borrow: [`to_value`](super::DynamicView::to_value) makes it.
     Conversion,
 }
 

@@ -11,7 +11,7 @@ use crate::value::Value;
 use core::marker::PhantomData;
 use dunlin_cdr::{CdrError, Endianness, Scope};
 
-/// Zeros for arrays of octets that have their default.
+/// Zeros for arrays of bytes that have their default.
 static ZEROS: [u8; 4096] = [0; 4096];
 
 /// The elements of a sequence or array.
@@ -86,7 +86,7 @@ impl<'a> DynamicView<'a> {
     /// How many elements a sequence or array has, pairs a map, members a structure; 0 of what has none.
     ///
     /// # Errors
-    /// Octets that are no serialization of the type.
+    /// Bytes that are no serialization of the type.
     pub fn item_count(&self) -> Result<usize, ViewError> {
         let count = match self.ty.shape() {
             Shape::Sequence { .. } | Shape::Array { .. } => self.list().map(|list| list.len()),
@@ -100,13 +100,13 @@ impl<'a> DynamicView<'a> {
     /// The elements of a sequence or array.
     ///
     /// # Errors
-    /// Another kind; octets that are no serialization of the type.
+    /// Another kind; bytes that are no serialization of the type.
     pub fn elements(&self) -> Result<Elements<'a>, ViewError> {
         let list = self.list().map_err(|why| ViewError::at("", why))?;
         Ok(Elements { left: list.len(), list, index: 0 })
     }
 
-    /// The pairs of a map in the order of the octets. Of equal keys the last counts.
+    /// The pairs of a map in the order of the bytes. Of equal keys the last counts.
     ///
     /// # Errors
     /// As [`DynamicView::elements`].
@@ -151,10 +151,10 @@ impl<'a> DynamicView<'a> {
         Ok(Items::Octets(octets.inside(d)?, count))
     }
 
-    /// The octets of a sequence or array of octets, where they lie.
+    /// The bytes of a sequence or array of bytes, where they lie.
     ///
     /// # Errors
-    /// Another kind; octets that are no serialization of the type; [`ViewFailure::Conversion`] for an array of more than 4096 octets
+    /// Another kind; bytes that are no serialization of the type; [`ViewFailure::Conversion`] for an array of more than 4096 bytes
     /// that the writer does not have.
     pub fn as_octets(&self) -> Result<&'a [u8], ViewError> {
         self.as_slice::<u8>()
@@ -165,7 +165,7 @@ impl<'a> DynamicView<'a> {
     /// Neither can be relied on: [`DynamicView::numbers`] reads them in any case, and [`ViewFailure::Layout`] says when that is needed.
     ///
     /// # Errors
-    /// [`ViewFailure::Layout`]; elements of another kind; octets that are no serialization of the type; [`ViewFailure::Conversion`] for
+    /// [`ViewFailure::Layout`]; elements of another kind; bytes that are no serialization of the type; [`ViewFailure::Conversion`] for
     /// an array that the writer does not have.
     pub fn as_slice<T: Number>(&self) -> Result<&'a [T], ViewError> {
         self.slice().map_err(|why| ViewError::at("", why))
@@ -194,7 +194,7 @@ impl<'a> DynamicView<'a> {
     /// The numbers of a sequence or array, one after the other, in whichever byte order and wherever they lie.
     ///
     /// # Errors
-    /// Elements of another kind; octets that are no serialization of the type; [`ViewFailure::Conversion`] in a list that was shortened.
+    /// Elements of another kind; bytes that are no serialization of the type; [`ViewFailure::Conversion`] in a list that was shortened.
     pub fn numbers<T: Number>(&self) -> Result<Numbers<'a, T>, ViewError> {
         self.numbers_of().map_err(|why| ViewError::at("", why))
     }
@@ -287,7 +287,7 @@ impl<'a> DynamicView<'a> {
 /// The elements of a sequence or array. Ends after an error.
 #[derive(Clone)]
 pub struct Elements<'a> {
-    /// Starts at the next element if that is in octets.
+    /// Starts at the next element if that is in bytes.
     list: List<'a>,
     index: usize,
     left: usize,

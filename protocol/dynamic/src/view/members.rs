@@ -45,7 +45,7 @@ impl<'a> DynamicView<'a> {
     /// The members of a structure in the order of the type. Of a mutable one this makes a list of the members that are there.
     ///
     /// # Errors
-    /// Another kind; octets that are no serialization of the type.
+    /// Another kind; bytes that are no serialization of the type.
     pub fn members(&self) -> Result<Members<'a>, ViewError> {
         self.all_members().map_err(|why| ViewError::at("", why))
     }
@@ -113,7 +113,7 @@ impl<'a> DynamicView<'a> {
         Ok(Members { ty: self.ty, it, position: 0, from })
     }
 
-    /// The discriminator of a union, and whether it stands in the octets. The member is not looked at.
+    /// The discriminator of a union, and whether it stands in the bytes. The member is not looked at.
     pub(super) fn discriminator_of(&self, it: &UnionShape) -> Result<(i64, bool), ViewFailure> {
         let made = match &self.source {
             Source::Octets(octets) => {

@@ -28,10 +28,10 @@ use dunlin_cdr::{
 };
 use walk::{Check, may_be_shortened};
 
-/// A look at a serialized value, or at a part of it: members, elements and pairs are found in the octets when they are asked for, and
+/// A look at a serialized value, or at a part of it: members, elements and pairs are found in the bytes when they are asked for, and
 /// nothing is copied.
 ///
-/// The type is the reader's; octets of another version of it are seen as that, by the rules of evolution: members that the reader does
+/// The type is the reader's; bytes of another version of it are seen as that, by the rules of evolution: members that the reader does
 /// not know are passed over, members that the writer does not have show their defaults (DDS-XTypes 1.3 §7.6.3.4). What is seen is what
 /// [`DynamicData`](crate::DynamicData) would have.
 ///
@@ -42,7 +42,7 @@ use walk::{Check, may_be_shortened};
 /// A list or map that is shortened because of `@try_construct(TRIM)`, and that holds parts that do not fit their types, is decoded when it is
 /// looked at, with what is in it.
 ///
-/// Octets that are not looked at are not checked either, unless [`check`](Self::check) does so.
+/// Bytes that are not looked at are not checked either, unless [`check`](Self::check) does so.
 ///
 /// ```
 /// use dunlin_cdr::{DdsType, Representation, to_payload};
@@ -77,13 +77,13 @@ enum Source<'a> {
     Octets(Octets<'a>),
     /// (A part of) the default that a member has of its own.
     Made(&'a Value),
-    /// An octet of such a default, or a discriminator of one.
+    /// A byte of such a default, or a discriminator of one.
     Number(i64),
-    /// A discriminator that stands in the octets.
+    /// A discriminator that stands in the bytes.
     Received(i64),
     /// The default of the type.
     Default,
-    /// What was made of octets that say something else.
+    /// What was made of bytes that say something else.
     Converted(Converted),
 }
 
@@ -111,7 +111,7 @@ impl<'a> Octets<'a> {
     }
 }
 
-/// What a part is: in the octets, unless something else takes its place (§7.2.2.4.4.4.7).
+/// What a part is: in the bytes, unless something else takes its place (§7.2.2.4.4.4.7).
 fn part_of<'a>(
     of: TypeView<'a>,
     part: Part,
@@ -205,7 +205,7 @@ impl<'a> DynamicView<'a> {
         value.part(at).map(|part| Self { ty, source: Source::Converted(part) })
     }
 
-    /// Whether it stands in the octets, and is no default or shortened list that takes the place of what the writer had.
+    /// Whether it stands in the bytes, and is no default or shortened list that takes the place of what the writer had.
     #[must_use]
     pub const fn is_received(&self) -> bool {
         matches!(self.source, Source::Octets(_) | Source::Received(_))
@@ -214,8 +214,8 @@ impl<'a> DynamicView<'a> {
     /// Checks everything that decoding would check, so that no part fails later. Makes nothing.
     ///
     /// # Errors
-    /// Octets that are no serialization of the type, or a limit reached. Memory is not needed, and its limit not reached, but where
-    /// values have no octets or a list is shortened of which parts do not fit.
+    /// Bytes that are no serialization of the type, or a limit reached. Memory is not needed, and its limit not reached, but where
+    /// values have no bytes or a list is shortened of which parts do not fit.
     pub fn check(&self) -> Result<(), CdrError> {
         let Source::Octets(octets) = &self.source else { return Ok(()) };
         let Octets { nesting, keys, any_length, .. } = *octets;
@@ -226,12 +226,12 @@ impl<'a> DynamicView<'a> {
     /// union is `_d`.
     ///
     /// # Errors
-    /// A path that the type does not have, an index beyond the end, octets on the way that are no serialization of the type.
+    /// A path that the type does not have, an index beyond the end, bytes on the way that are no serialization of the type.
     pub fn get(&self, path: &str) -> Result<Option<Self>, ViewError> {
         self.find(path).map_err(|why| ViewError::at(path, why))
     }
 
-    /// Reads the part at a path: a number, a boolean, a `&str`, octets, or any [`Value`]. `None` if it is absent.
+    /// Reads the part at a path: a number, a boolean, a `&str`, bytes, or any [`Value`]. `None` if it is absent.
     ///
     /// # Errors
     /// As [`DynamicView::get`]; a part of another kind, or a number beyond the range of the Rust type.
@@ -284,7 +284,7 @@ impl<'a> DynamicView<'a> {
     /// The value of this part.
     ///
     /// # Errors
-    /// Octets that are no serialization of the type.
+    /// Bytes that are no serialization of the type.
     pub fn to_value(&self) -> Result<Value, ViewError> {
         self.value().map_err(|why| ViewError::at("", why))
     }

@@ -18,7 +18,7 @@ pub(crate) mod sealed {
         /// What it is called.
         const NAME: &'static str;
 
-        /// The number that octets are, of which there are enough.
+        /// The number that bytes are, of which there are enough.
         fn of_octets(octets: &[u8], big_endian: bool) -> Option<Self>;
 
         /// The number that a value is.

@@ -18,7 +18,7 @@ impl<'a> DynamicView<'a> {
     /// The text of a string, where it lies.
     ///
     /// # Errors
-    /// Another kind, wide strings included; octets that are no serialization of the type; [`ViewFailure::Conversion`] in a list that
+    /// Another kind, wide strings included; bytes that are no serialization of the type; [`ViewFailure::Conversion`] in a list that
     /// was shortened.
     pub fn as_str(&self) -> Result<&'a str, ViewError> {
         self.text().map_err(|why| ViewError::at("", why))
@@ -105,7 +105,7 @@ pub trait FromView<'a>: Sized {
     /// The part as this.
     ///
     /// # Errors
-    /// A part of another kind, a number beyond the range, octets that are no serialization of the type.
+    /// A part of another kind, a number beyond the range, bytes that are no serialization of the type.
     fn from_view(view: &DynamicView<'a>) -> Result<Self, ViewError>;
 }
 

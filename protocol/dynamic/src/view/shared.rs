@@ -1,4 +1,4 @@
-//! Views that keep the octets they look at.
+//! Views that keep the bytes they look at.
 
 use super::DynamicView;
 use crate::support::{is_of, of};
@@ -8,10 +8,10 @@ use core::fmt;
 use dunlin_buf::SharedBytes;
 use dunlin_cdr::{CdrError, DecodeOptions, KeyHash, Limits, Representation, TopicType, TypeSupport};
 
-/// A received value, still serialized, that can be looked at: the type, and the octets as they arrived, which are shared and not
+/// A received value, still serialized, that can be looked at: the type, and the bytes as they arrived, which are shared and not
 /// copied. Cheap to clone.
 ///
-/// While it exists it keeps the whole buffer that the octets arrived in; of samples that are kept for long,
+/// While it exists it keeps the whole buffer that the bytes arrived in; of samples that are kept for long,
 /// [`to_data`](Self::to_data) takes what is needed.
 #[derive(Clone)]
 pub struct SharedView {
@@ -75,7 +75,7 @@ impl SharedView {
         &self.ty
     }
 
-    /// The octets, with encapsulation header.
+    /// The bytes, with encapsulation header.
     #[must_use]
     pub fn payload(&self) -> &SharedBytes {
         &self.payload

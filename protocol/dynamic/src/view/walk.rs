@@ -31,7 +31,7 @@ pub(crate) fn skip_many(
     (0..count).try_for_each(|_| skip_one(view, d, nesting))
 }
 
-/// Values without octets are bounded by the memory that decoding takes for them: what is bounded here is time.
+/// Values without bytes are bounded by the memory that decoding takes for them: what is bounded here is time.
 fn claim_steps(least: usize, count: usize, size: usize, d: &mut Decoder<'_>) -> Result<(), CdrError> {
     let octets = least > 0 && d.scope() == Scope::Sample;
     if octets { Ok(()) } else { d.claim(count.saturating_mul(size)) }
@@ -319,7 +319,7 @@ impl Check {
         if octets > d.remaining() {
             return Err(CdrError::UnexpectedEnd { offset: d.position(), needed: octets });
         }
-        // Any octets are numbers.
+        // Any bytes are numbers.
         let is_number = match element.shape() {
             Shape::Primitive(kind) => *kind != PrimitiveKind::Boolean,
             Shape::Bits(_) => true,
@@ -489,7 +489,7 @@ impl Check {
     }
 }
 
-/// Claims the memory that decoding takes for a member that is not in the octets.
+/// Claims the memory that decoding takes for a member that is not in the bytes.
 fn claim_missing(view: TypeView<'_>, member: &MemberShape, d: &mut Decoder<'_>) -> Result<(), CdrError> {
     if member.is_optional() {
         return Ok(());

@@ -8,11 +8,11 @@ use crate::Endianness;
 use crate::encoder::{Block, Encoder};
 use crate::submessage::{data_flag, data_frag_flag, kind};
 
-/// Octets from the end of `octetsToInlineQos` to the inline QoS.
+/// Bytes from the end of `octetsToInlineQos` to the inline QoS.
 const DATA_TO_INLINE_QOS: u16 = 16;
 const DATA_FRAG_TO_INLINE_QOS: u16 = 28;
 const EXTRA_FLAGS: u16 = 0;
-/// Payloads up to this many octets are copied behind their headers: that costs less than a piece of their own in the
+/// Payloads up to this many bytes are copied behind their headers: that costs less than a piece of their own in the
 /// scatter list, and lets a datagram of many small samples be one piece.
 const COPIED: usize = 256;
 
@@ -56,15 +56,15 @@ pub struct DataFragSpec<'a> {
     pub fragment_starting_num: u32,
     /// How many fragments are here.
     pub fragments_in_submessage: u16,
-    /// Octets of each fragment but the last of the change.
+    /// Bytes of each fragment but the last of the change.
     pub fragment_size: u16,
-    /// Octets of the whole serialized payload, encapsulation header included.
+    /// Bytes of the whole serialized payload, encapsulation header included.
     pub sample_size: u32,
     /// Ready-made parameter list in the byte order of the message, with sentinel; empty for no inline QoS.
     pub inline_qos: &'a [u8],
     /// The payload is a key.
     pub key_flag: bool,
-    /// The octets of these fragments.
+    /// The bytes of these fragments.
     pub payload: SharedBytes,
 }
 
@@ -176,7 +176,7 @@ impl MessageBuilder<'_> {
     }
 }
 
-/// Fills octets with words.
+/// Fills bytes with words.
 #[inline]
 fn fill(octets: &mut [u8], words: &[&[u8; 4]]) {
     let places = octets.as_chunks_mut::<4>().0;
@@ -184,7 +184,7 @@ fn fill(octets: &mut [u8], words: &[&[u8; 4]]) {
 }
 
 impl DataSpec<'_> {
-    /// Octets of this submessage.
+    /// Bytes of this submessage.
     pub fn encoded_len(&self) -> usize {
         let payload = match &self.payload {
             PayloadSpec::None => 0,
@@ -195,7 +195,7 @@ impl DataSpec<'_> {
 }
 
 impl DataFragSpec<'_> {
-    /// Octets of this submessage.
+    /// Bytes of this submessage.
     pub fn encoded_len(&self) -> usize {
         size::data_frag(self.inline_qos.len(), self.payload.len())
     }

@@ -25,7 +25,7 @@ pub struct HeaderExtensionSpec<'a> {
     pub parameters: &'a [u8],
 }
 
-/// Fields of a header extension that depend on the whole message: positions in the outbox's scratch octets.
+/// Fields of a header extension that depend on the whole message: positions in the outbox's scratch bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pending {
     length: Option<(usize, Endianness)>,
@@ -66,7 +66,7 @@ impl MessageBuilder<'_> {
             );
         }
         if let Some((position, kind)) = pending.checksum {
-            // The octets of the checksum itself are still zero here, as the computation wants them.
+            // The bytes of the checksum itself are still zero here, as the computation wants them.
             let checksum = Checksum::compute(kind, self.out.open_parts());
             self.out.patch(position, checksum.as_bytes());
         }

@@ -6,7 +6,7 @@ use super::size;
 use crate::kind;
 
 /// Puts messages from number `from` on together that go from one participant to one other at the same place, up to
-/// `max_len` octets. Only messages that begin with INFO_DST are: after it, nothing of what came before matters to
+/// `max_len` bytes. Only messages that begin with INFO_DST are: after it, nothing of what came before matters to
 /// submessages that depend on no other state than the source timestamp, which every DATA of ours brings along.
 pub fn join_directed(out: &mut Outbox, from: usize, max_len: usize) {
     let header = size::HEADER.saturating_add(size::INFO_DST);

@@ -24,7 +24,7 @@ use header_extension::Pending;
 /// Writes one message into an outbox.
 ///
 /// Headers are copied, payloads shared; in steady state nothing is allocated. Every method that adds a submessage
-/// returns whether it did: it refuses after a submessage of more than 65 535 octets, which has to be the last of its
+/// returns whether it did: it refuses after a submessage of more than 65 535 bytes, which has to be the last of its
 /// message (§9.4.5.1.3), and where its own documentation says so. A builder that is dropped leaves no datagram.
 #[derive(Debug)]
 pub struct MessageBuilder<'o> {
@@ -84,7 +84,7 @@ impl<'o> MessageBuilder<'o> {
         self.out.set_class(class);
     }
 
-    /// Octets so far.
+    /// Bytes so far.
     pub fn len(&self) -> usize {
         self.out.open_len()
     }
@@ -204,7 +204,7 @@ impl<'o> MessageBuilder<'o> {
         true
     }
 
-    /// Adds a security submessage; refused when its body is empty or takes more than 65 535 octets, because its length
+    /// Adds a security submessage; refused when its body is empty or takes more than 65 535 bytes, because its length
     /// has to be stated.
     pub fn security(&mut self, submessage: &SecuritySubmessage<'_>) -> bool {
         let fits = size::padded(submessage.body.len()) <= usize::from(u16::MAX);
@@ -225,7 +225,7 @@ impl<'o> MessageBuilder<'o> {
         true
     }
 
-    /// Writes a submessage header for a body of `len` octets, which will be padded; false as [`stated`](Self::stated).
+    /// Writes a submessage header for a body of `len` bytes, which will be padded; false as [`stated`](Self::stated).
     fn begin(&mut self, kind: u8, flags: u8, len: usize) -> bool {
         let Some(stated) = self.stated(kind, len) else { return false };
         let mut header = Block::with_header();
@@ -234,7 +234,7 @@ impl<'o> MessageBuilder<'o> {
         true
     }
 
-    /// The length that a header states for a body of `len` octets, which will be padded; `None` when no more may follow, or
+    /// The length that a header states for a body of `len` bytes, which will be padded; `None` when no more may follow, or
     /// when an empty body would be read as one that reaches to the end of the message.
     fn stated(&mut self, kind: u8, len: usize) -> Option<u16> {
         if self.sealed || (len == 0 && !kind::may_be_empty(kind)) {
@@ -248,7 +248,7 @@ impl<'o> MessageBuilder<'o> {
         (!core::mem::replace(&mut self.sealed, true)).then_some(0)
     }
 
-    /// Adds what a body of `len` octets lacks to a multiple of four.
+    /// Adds what a body of `len` bytes lacks to a multiple of four.
     fn align(&mut self, len: usize) {
         const ZEROS: [u8; 4] = [0; 4];
         let missing = size::padded(len).saturating_sub(len);

@@ -1,4 +1,4 @@
-//! RTPS 2.5 §9.4.4 and §9.4.5: how many octets things take, for filling datagrams.
+//! RTPS 2.5 §9.4.4 and §9.4.5: how many bytes things take, for filling datagrams.
 
 /// RTPS header.
 pub const HEADER: usize = 20;
@@ -27,17 +27,17 @@ pub const DATA: usize = 24;
 /// DATA_FRAG before inline QoS and payload.
 pub const DATA_FRAG: usize = 36;
 
-/// Octets of a DATA with inline QoS and payload of these lengths.
+/// Bytes of a DATA with inline QoS and payload of these lengths.
 pub const fn data(inline_qos: usize, payload: usize) -> usize {
     padded(DATA.saturating_add(inline_qos).saturating_add(payload))
 }
 
-/// Octets of a DATA_FRAG with inline QoS and fragments of these lengths.
+/// Bytes of a DATA_FRAG with inline QoS and fragments of these lengths.
 pub const fn data_frag(inline_qos: usize, payload: usize) -> usize {
     padded(DATA_FRAG.saturating_add(inline_qos).saturating_add(payload))
 }
 
-/// Submessages begin at multiples of four octets.
+/// Submessages begin at multiples of four bytes.
 pub(super) const fn padded(len: usize) -> usize {
     len.saturating_add(3) & !3
 }

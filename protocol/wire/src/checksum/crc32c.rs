@@ -26,12 +26,12 @@ const fn table() -> [u32; 256] {
 pub struct Crc32c(u32);
 
 impl Crc32c {
-    /// Starts with no octets.
+    /// Starts with no bytes.
     pub const fn new() -> Self {
         Self(u32::MAX)
     }
 
-    /// Adds octets.
+    /// Adds bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0 = bytes.iter().fold(self.0, |state, byte| {
             let [low, ..] = state.to_le_bytes();

@@ -27,12 +27,12 @@ const fn table() -> [u64; 256] {
 pub struct Crc64Xz(u64);
 
 impl Crc64Xz {
-    /// Starts with no octets.
+    /// Starts with no bytes.
     pub const fn new() -> Self {
         Self(u64::MAX)
     }
 
-    /// Adds octets.
+    /// Adds bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0 = bytes.iter().fold(self.0, |state, byte| {
             let [low, ..] = state.to_le_bytes();

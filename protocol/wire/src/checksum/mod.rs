@@ -1,6 +1,6 @@
 //! RTPS 2.5 §9.4.2.15 "MessageChecksum": the three checksums that a header extension can carry.
 //!
-//! Each covers the complete message, header included, with the octets of the checksum itself taken as zero; each is
+//! Each covers the complete message, header included, with the bytes of the checksum itself taken as zero; each is
 //! stored big-endian whatever the endianness of the submessage.
 
 mod crc32c;
@@ -14,16 +14,16 @@ use md5::{Digest, Md5};
 /// Which checksum a header extension carries (flags C1 and C2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChecksumKind {
-    /// Four octets, CRC-32C.
+    /// Four bytes, CRC-32C.
     Crc32c,
-    /// Eight octets, CRC-64/XZ.
+    /// Eight bytes, CRC-64/XZ.
     Crc64Xz,
-    /// Sixteen octets, MD5.
+    /// Sixteen bytes, MD5.
     Md5,
 }
 
 impl ChecksumKind {
-    /// Octets that this checksum takes.
+    /// Bytes that this checksum takes.
     pub const fn size(self) -> usize {
         match self {
             Self::Crc32c => 4,
@@ -33,12 +33,12 @@ impl ChecksumKind {
     }
 }
 
-/// A checksum as it stands in a message: the first [`ChecksumKind::size`] octets count, the others are zero.
+/// A checksum as it stands in a message: the first [`ChecksumKind::size`] bytes count, the others are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checksum {
     /// Which function.
     pub kind: ChecksumKind,
-    /// Value, big-endian, in the first octets.
+    /// Value, big-endian, in the first bytes.
     pub octets: [u8; 16],
 }
 
@@ -52,7 +52,7 @@ impl Checksum {
         hasher.finish()
     }
 
-    /// Computes the checksum of `message` with the checksum octets at `position` taken as zero; `None` when they are
+    /// Computes the checksum of `message` with the checksum bytes at `position` taken as zero; `None` when they are
     /// not inside the message.
     pub fn of_message(kind: ChecksumKind, message: &[u8], position: usize) -> Option<Self> {
         let before = message.get(..position)?;
@@ -62,7 +62,7 @@ impl Checksum {
         Some(Self::compute(kind, [before, blank, after]))
     }
 
-    /// The checksum in the first octets of `bytes`; missing ones count as zero.
+    /// The checksum in the first bytes of `bytes`; missing ones count as zero.
     pub(crate) fn from_bytes(kind: ChecksumKind, bytes: &[u8]) -> Self {
         let mut octets = [0; 16];
         for (slot, octet) in octets.iter_mut().zip(bytes.iter().take(kind.size())) {
@@ -71,13 +71,13 @@ impl Checksum {
         Self { kind, octets }
     }
 
-    /// The octets as stored in a message.
+    /// The bytes as stored in a message.
     pub fn as_bytes(&self) -> &[u8] {
         self.octets.get(..self.kind.size()).unwrap_or(&self.octets)
     }
 }
 
-/// A checksum being computed over a message whose octets are not in one piece.
+/// A checksum being computed over a message whose bytes are not in one piece.
 pub enum Hasher {
     /// CRC-32C state.
     Crc32c(Crc32c),
@@ -97,7 +97,7 @@ impl Hasher {
         }
     }
 
-    /// Adds octets.
+    /// Adds bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         match self {
             Self::Crc32c(state) => state.update(bytes),

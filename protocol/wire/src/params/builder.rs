@@ -13,7 +13,7 @@ const PARAMETER_HEADER_LEN: usize = 4;
 
 /// Builds a parameter list.
 ///
-/// Every `put` method returns whether the parameter was added: a value of more than 65 532 octets cannot be a parameter
+/// Every `put` method returns whether the parameter was added: a value of more than 65 532 bytes cannot be a parameter
 /// and leaves the list as it was.
 #[derive(Debug, Clone, Default)]
 pub struct ParameterListBuilder {
@@ -39,7 +39,7 @@ impl ParameterListBuilder {
         builder
     }
 
-    /// Adds a parameter whose value `write` produces; it is padded to a multiple of four octets.
+    /// Adds a parameter whose value `write` produces; it is padded to a multiple of four bytes.
     pub fn put_with(&mut self, pid: u16, write: impl FnOnce(&mut ParamWriter<'_>)) -> bool {
         let start = self.bytes.len();
         let mut header = Encoder::new(&mut self.bytes, self.endianness);
@@ -106,7 +106,7 @@ impl ParameterListBuilder {
         self.put_with(pid, |out| out.strings(strings))
     }
 
-    /// Adds a sequence of octets.
+    /// Adds a sequence of bytes.
     pub fn put_octets(&mut self, pid: u16, octets: &[u8]) -> bool {
         self.put_with(pid, |out| out.octets(octets))
     }
@@ -141,7 +141,7 @@ impl ParameterListBuilder {
         self.put_bytes(pid::KEY_HASH, hash)
     }
 
-    /// Adds a status; its octets do not depend on the byte order.
+    /// Adds a status; its bytes do not depend on the byte order.
     pub fn put_status_info(&mut self, status: StatusInfo) -> bool {
         self.put_bytes(pid::STATUS_INFO, &status.0.to_be_bytes())
     }
@@ -151,7 +151,7 @@ impl ParameterListBuilder {
         self.bytes.extend_from_slice(parameters);
     }
 
-    /// The octets so far, without sentinel.
+    /// The bytes so far, without sentinel.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }

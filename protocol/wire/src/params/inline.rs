@@ -20,7 +20,7 @@ pub struct OriginalWriterInfo {
     pub writer_sn: SequenceNumber,
 }
 
-/// The status in inline QoS (§9.6.4.9); alive when there is none. Only the first four octets count, a vendor adds more.
+/// The status in inline QoS (§9.6.4.9); alive when there is none. Only the first four bytes count, a vendor adds more.
 pub fn status_info(list: &ParameterList<'_>) -> StatusInfo {
     let octets = list.find(pid::STATUS_INFO).and_then(|value| value.first_chunk());
     octets.map_or_else(StatusInfo::default, |octets| StatusInfo(u32::from_be_bytes(*octets)))
@@ -99,7 +99,7 @@ pub fn content_filter_passed(list: &ParameterList<'_>, signature: &[u8; SIGNATUR
     bit(bitmaps, index)
 }
 
-/// Octets of what [`passed_filter`] makes.
+/// Bytes of what [`passed_filter`] makes.
 pub const PASSED_FILTER_LEN: usize = 32;
 
 /// The parameter, little-endian, that says of a change whether it passed the filter with this signature (§9.6.4).
@@ -140,7 +140,7 @@ pub struct InlineQosBuffer {
 }
 
 impl InlineQosBuffer {
-    /// Key hash (20 octets), status (8) and sentinel (4).
+    /// Key hash (20 bytes), status (8) and sentinel (4).
     const CAPACITY: usize = 32;
 
     fn append(&mut self, bytes: &[u8]) {

@@ -14,7 +14,7 @@ const EXTENDED_MUST_UNDERSTAND: u32 = 0x4000_0000;
 const PL_CDR_BE: [u8; 2] = [0x00, 0x02];
 const PL_CDR_LE: [u8; 2] = [0x00, 0x03];
 
-/// A well-formed list of parameters inside received octets.
+/// A well-formed list of parameters inside received bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParameterList<'a> {
     /// From the first parameter to the end of the sentinel, if there is one.
@@ -45,7 +45,7 @@ enum Element<'a> {
 }
 
 impl<'a> ParameterList<'a> {
-    /// Reads the list at the start of `bytes` and returns it with the octets it takes, sentinel included.
+    /// Reads the list at the start of `bytes` and returns it with the bytes it takes, sentinel included.
     ///
     /// # Errors
     /// [`WireError::ParameterList`] when a parameter's length is not a multiple of four, when a parameter runs past the
@@ -94,7 +94,7 @@ impl<'a> ParameterList<'a> {
         self.endianness
     }
 
-    /// The octets of the list, sentinel included.
+    /// The bytes of the list, sentinel included.
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -163,7 +163,7 @@ impl<'a> Iterator for Parameters<'a> {
     }
 }
 
-/// Reads one element; each takes at least four octets, so a walk ends.
+/// Reads one element; each takes at least four bytes, so a walk ends.
 fn element<'a>(cursor: &mut Cursor<'a>) -> Result<Element<'a>, Malformation> {
     let end = |_| Malformation::ParameterListEnd;
     let id = cursor.u16().map_err(end)?;
@@ -182,7 +182,7 @@ fn element<'a>(cursor: &mut Cursor<'a>) -> Result<Element<'a>, Malformation> {
     }
 }
 
-/// XTypes 1.3 §7.4.1.2: the value of this parameter is a member id and a length in 32 bits, and the member's octets
+/// XTypes 1.3 §7.4.1.2: the value of this parameter is a member id and a length in 32 bits, and the member's bytes
 /// follow it. A member id that is no ordinary parameter id is reported under the extended identifier itself.
 fn extended<'a>(id: u16, header: &'a [u8], cursor: &mut Cursor<'a>) -> Result<Parameter<'a>, Malformation> {
     if header.len() < EXTENDED_HEADER_LEN {

@@ -16,7 +16,7 @@ macro_rules! pids {
 }
 
 pids! {
-    /// Filler; its octets are skipped.
+    /// Filler; its bytes are skipped.
     PAD = 0x0000;
     /// End of the list; its length is ignored.
     SENTINEL = 0x0001;
@@ -24,11 +24,11 @@ pids! {
     PARTICIPANT_LEASE_DURATION = 0x0002;
     /// Reader: `Duration_t` minimum separation.
     TIME_BASED_FILTER = 0x0004;
-    /// Endpoints, topics, inline: string of at most 256 octets.
+    /// Endpoints, topics, inline: string of at most 256 bytes.
     TOPIC_NAME = 0x0005;
     /// Writer, inline: `i32`.
     OWNERSHIP_STRENGTH = 0x0006;
-    /// Endpoints, topics: string of at most 256 octets.
+    /// Endpoints, topics: string of at most 256 bytes.
     TYPE_NAME = 0x0007;
     /// Deprecated: metatraffic multicast address, `u32`.
     METATRAFFIC_MULTICAST_IPADDRESS = 0x000b;
@@ -42,9 +42,9 @@ pids! {
     DOMAIN_ID = 0x000f;
     /// Deprecated: multicast address, `u32`.
     MULTICAST_IPADDRESS = 0x0011;
-    /// SPDP, endpoints: two octets and two of padding.
+    /// SPDP, endpoints: two bytes and two of padding.
     PROTOCOL_VERSION = 0x0015;
-    /// SPDP, endpoints: two octets and two of padding.
+    /// SPDP, endpoints: two bytes and two of padding.
     VENDORID = 0x0016;
     /// Endpoints, topics, inline: `i32` kind (1 best effort, 2 reliable), `Duration_t`.
     RELIABILITY = 0x001a;
@@ -140,9 +140,9 @@ pids! {
     SECURE_WRITER_GROUP_INFO = 0x0066;
     /// Endpoints: type identifier of XTypes 1.0 and 1.1.
     TYPE_IDV1 = 0x0069;
-    /// Inline: 16 octets.
+    /// Inline: 16 bytes.
     KEY_HASH = 0x0070;
-    /// Inline: four octets, flags in the last one.
+    /// Inline: four bytes, flags in the last one.
     STATUS_INFO = 0x0071;
     /// Endpoints: type object of XTypes 1.0 and 1.1.
     TYPE_OBJECTV1 = 0x0072;
@@ -188,7 +188,7 @@ pids! {
     EXTENDED = 0x3f01;
     /// XTypes §7.4.1.2: end of the list.
     LIST_END = 0x3f02;
-    /// SPDP: string of at most 256 octets, default empty; must be understood.
+    /// SPDP: string of at most 256 bytes, default empty; must be understood.
     DOMAIN_TAG = 0x4014;
 }
 

@@ -6,7 +6,7 @@ use dunlin_core::{Duration, EntityId, Guid, Locator, ProtocolVersion, RtpsTime, 
 use crate::cursor::Cursor;
 use crate::{Endianness, Malformation, WireError};
 
-/// Reads the fields of one parameter value in order. Octets after the last field read are ignored.
+/// Reads the fields of one parameter value in order. Bytes after the last field read are ignored.
 ///
 /// Every method fails with [`WireError::ParameterList`] when the value ends too early or is not one of its type.
 #[derive(Debug, Clone, Copy)]
@@ -26,12 +26,12 @@ const fn invalid() -> WireError {
 }
 
 impl<'a> ParamReader<'a> {
-    /// Starts at the first octet of `value`.
+    /// Starts at the first byte of `value`.
     pub const fn new(value: &'a [u8], endianness: Endianness) -> Self {
         Self { cursor: Cursor::new(value, endianness), len: value.len() }
     }
 
-    /// Octets not read yet.
+    /// Bytes not read yet.
     pub const fn remaining(&self) -> usize {
         self.cursor.remaining()
     }
@@ -42,12 +42,12 @@ impl<'a> ParamReader<'a> {
         self.cursor.take(padding).map(|_| ()).map_err(short)
     }
 
-    /// An octet.
+    /// A byte.
     pub fn u8(&mut self) -> Read<u8> {
         self.cursor.u8().map_err(short)
     }
 
-    /// A boolean; every octet but zero is true.
+    /// A boolean; every byte but zero is true.
     pub fn bool(&mut self) -> Read<bool> {
         self.u8().map(|octet| octet != 0)
     }
@@ -74,12 +74,12 @@ impl<'a> ParamReader<'a> {
         self.u32().map(u32::cast_signed)
     }
 
-    /// `N` octets as they are.
+    /// `N` bytes as they are.
     pub fn array<const N: usize>(&mut self) -> Read<[u8; N]> {
         self.cursor.array().map_err(short)
     }
 
-    /// All octets not read yet.
+    /// All bytes not read yet.
     pub fn rest(&mut self) -> &'a [u8] {
         let rest = self.cursor.rest();
         self.cursor = Cursor::new(&[], self.cursor.endianness());
@@ -141,13 +141,13 @@ impl<'a> ParamReader<'a> {
         core::str::from_utf8(text).map_err(|_| invalid())
     }
 
-    /// A sequence of octets.
+    /// A sequence of bytes.
     pub fn octets(&mut self) -> Read<&'a [u8]> {
         let length = usize::try_from(self.u32()?).map_err(|_| invalid())?;
         self.cursor.take(length).map_err(short)
     }
 
-    /// The element count of a sequence whose elements take at least `element_len` octets each.
+    /// The element count of a sequence whose elements take at least `element_len` bytes each.
     pub fn count(&mut self, element_len: usize) -> Read<usize> {
         let count = usize::try_from(self.u32()?).map_err(|_| invalid())?;
         let octets = count.checked_mul(element_len).ok_or_else(invalid)?;
@@ -156,7 +156,7 @@ impl<'a> ParamReader<'a> {
 
     /// A sequence of strings. All of them are checked before the first is yielded.
     pub fn strings(&mut self) -> Read<Strings<'a>> {
-        // The shortest string is a length; its alignment adds no octets in front of it.
+        // The shortest string is a length; its alignment adds no bytes in front of it.
         let count = self.count(4)?;
         let strings = Strings { reader: *self, left: count };
         for _ in 0..count {
@@ -227,7 +227,7 @@ single_value! {
     as_duration_of_nanos => duration_of_nanos -> Duration;
     /// The value as a string.
     as_str => string -> &str;
-    /// The value as a sequence of octets.
+    /// The value as a sequence of bytes.
     as_octets => octets -> &[u8];
     /// The value as a sequence of strings.
     as_strings => strings -> Strings<'_>;

@@ -25,7 +25,7 @@ impl<'v> ParamWriter<'v> {
         Encoder::new(self.out, self.endianness)
     }
 
-    /// Octets written so far.
+    /// Bytes written so far.
     pub fn len(&self) -> usize {
         self.out.len().saturating_sub(self.start)
     }
@@ -35,19 +35,19 @@ impl<'v> ParamWriter<'v> {
         self.len() == 0
     }
 
-    /// Adds zeros up to a multiple of `alignment` octets from the start of the value.
+    /// Adds zeros up to a multiple of `alignment` bytes from the start of the value.
     pub fn align(&mut self, alignment: usize) {
         let len = self.len();
         let padding = len.next_multiple_of(alignment.max(1)).saturating_sub(len);
         self.out.resize(self.out.len().saturating_add(padding), 0);
     }
 
-    /// Octets as they are.
+    /// Bytes as they are.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }
 
-    /// An octet.
+    /// A byte.
     pub fn u8(&mut self, value: u8) {
         self.bytes(&[value]);
     }
@@ -124,7 +124,7 @@ impl<'v> ParamWriter<'v> {
         self.u8(0);
     }
 
-    /// A sequence of octets.
+    /// A sequence of bytes.
     pub fn octets(&mut self, octets: &[u8]) {
         self.length(octets.len());
         self.bytes(octets);

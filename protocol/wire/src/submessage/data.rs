@@ -14,7 +14,7 @@ pub(crate) mod flag {
     pub(crate) const NON_STANDARD_PAYLOAD: u8 = 0x10;
 }
 
-/// Octets up to the inline QoS.
+/// Bytes up to the inline QoS.
 const FIXED_LEN: usize = 20;
 const ENCAPSULATION_LEN: usize = 4;
 
@@ -35,7 +35,7 @@ pub struct Data<'a> {
     pub non_standard_payload: bool,
 }
 
-/// Serialized payload with its encapsulation header of four octets; up to three octets of padding may follow it.
+/// Serialized payload with its encapsulation header of four bytes; up to three bytes of padding may follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Payload<'a> {
     /// No payload.
@@ -48,7 +48,7 @@ pub enum Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
-    /// The octets, whether value or key; `None` when there is no payload.
+    /// The bytes, whether value or key; `None` when there is no payload.
     pub const fn bytes(&self) -> Option<&'a [u8]> {
         match self {
             Self::None => None,

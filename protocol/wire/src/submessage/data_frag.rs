@@ -13,14 +13,14 @@ pub(crate) mod flag {
     pub(crate) const NON_STANDARD_PAYLOAD: u8 = 0x08;
 }
 
-/// Octets up to the inline QoS.
+/// Bytes up to the inline QoS.
 const FIXED_LEN: usize = 32;
 const MAX_PADDING: u64 = 3;
 
 /// Consecutive fragments of a change.
 ///
 /// The numbers agree with each other: fragment size and count are not zero, the fragments lie inside the sample, and
-/// `payload` holds exactly their octets.
+/// `payload` holds exactly their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataFrag<'a> {
     /// The reader addressed, or [`EntityId::UNKNOWN`] for all.
@@ -33,9 +33,9 @@ pub struct DataFrag<'a> {
     pub fragment_starting_num: u32,
     /// How many fragments are here.
     pub fragments_in_submessage: u16,
-    /// Octets of each fragment but the last of the change.
+    /// Bytes of each fragment but the last of the change.
     pub fragment_size: u16,
-    /// Octets of the whole serialized payload, encapsulation header included.
+    /// Bytes of the whole serialized payload, encapsulation header included.
     pub sample_size: u32,
     /// Parameters of this change.
     pub inline_qos: Option<ParameterList<'a>>,
@@ -43,7 +43,7 @@ pub struct DataFrag<'a> {
     pub key_flag: bool,
     /// The payload is not a plain serialization; set by payload protection of DDS Security.
     pub non_standard_payload: bool,
-    /// The octets of these fragments.
+    /// The bytes of these fragments.
     pub payload: &'a [u8],
 }
 
@@ -80,22 +80,22 @@ impl<'a> DataFrag<'a> {
         self.sample_size.div_ceil(u32::from(self.fragment_size).max(1))
     }
 
-    /// Offset of the first octet of `payload` in the whole serialized payload.
+    /// Offset of the first byte of `payload` in the whole serialized payload.
     pub fn offset(&self) -> u32 {
         self.fragment_starting_num.saturating_sub(1).saturating_mul(u32::from(self.fragment_size))
     }
 }
 
-/// How many octets of payload the numbers of a DATA_FRAG ask for.
+/// How many bytes of payload the numbers of a DATA_FRAG ask for.
 struct Extent {
-    /// Octets inside the sample.
+    /// Bytes inside the sample.
     exact: u64,
     /// All fragments at full size.
     full: u64,
 }
 
 impl Extent {
-    /// The octets of the fragments at the start of `rest`. More than the fragments at full size is malformed, except
+    /// The bytes of the fragments at the start of `rest`. More than the fragments at full size is malformed, except
     /// for what aligns the next submessage.
     fn cut<'a>(&self, rest: &'a [u8]) -> Result<&'a [u8], Malformation> {
         let present = u64::try_from(rest.len()).unwrap_or(u64::MAX);

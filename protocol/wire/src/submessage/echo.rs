@@ -27,7 +27,7 @@ pub struct Echo {
     pub writer_id: EntityId,
     /// That of the request.
     pub count: i32,
-    /// Octets that the writer may have in flight to the reader at once, as far as its receive buffer goes; 0 if it does not
+    /// Bytes that the writer may have in flight to the reader at once, as far as its receive buffer goes; 0 if it does not
     /// say.
     pub room: u32,
 }

@@ -20,7 +20,7 @@ pub(crate) mod flag {
 /// More about the whole message; only valid as its first submessage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HeaderExtension<'a> {
-    /// Octets of the message from the start of the RTPS header.
+    /// Bytes of the message from the start of the RTPS header.
     pub message_length: Option<u32>,
     /// When the message was sent, by the sender's clock.
     pub send_timestamp: Option<WallTime>,

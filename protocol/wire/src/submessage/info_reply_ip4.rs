@@ -27,7 +27,7 @@ impl InfoReplyIp4 {
     }
 }
 
-/// `LocatorUDPv4_t` (§9.3.2): the address is one integer with its first octet on top.
+/// `LocatorUDPv4_t` (§9.3.2): the address is one integer with its first byte on top.
 fn read_locator(cursor: &mut Cursor<'_>) -> Result<Locator, Malformation> {
     let (address, port) = (cursor.u32()?, cursor.u32()?);
     if address == 0 && port == 0 {

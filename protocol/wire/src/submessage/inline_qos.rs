@@ -6,7 +6,7 @@ use crate::{Malformation, ParameterList, pid};
 
 const OFFSET_FIELD_END: usize = 4;
 
-/// Reads `extraFlags` and `octetsToInlineQos` and returns the octets from where inline QoS or payload begin.
+/// Reads `extraFlags` and `octetsToInlineQos` and returns the bytes from where inline QoS or payload begin.
 /// `fixed_len` is the length of the fixed fields, which must not be overlapped.
 pub(super) fn after_fixed_fields<'a>(
     cursor: &mut Cursor<'a>,
@@ -21,7 +21,7 @@ pub(super) fn after_fixed_fields<'a>(
     body.get(start..).ok_or(Malformation::InlineQosOffset)
 }
 
-/// Splits `bytes` into the inline QoS, when `present`, and the octets after it.
+/// Splits `bytes` into the inline QoS, when `present`, and the bytes after it.
 pub(super) fn split<'a>(
     bytes: &'a [u8],
     cursor: &Cursor<'a>,
@@ -43,7 +43,7 @@ pub(super) fn split<'a>(
     Ok((Some(list), rest))
 }
 
-/// Octets that the value of an inline parameter has at least (§9.6.4), for those without which a change would be taken
+/// Bytes that the value of an inline parameter has at least (§9.6.4), for those without which a change would be taken
 /// for another one.
 const fn least_len(pid: u16) -> usize {
     match pid {

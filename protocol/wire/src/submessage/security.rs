@@ -58,7 +58,7 @@ pub struct SecuritySubmessage<'a> {
     pub header_is_authenticated: bool,
     /// SRTPS_PREFIX of Security 1.2: the key is a pre-shared one.
     pub pre_shared_key: bool,
-    /// The octets after the submessage header.
+    /// The bytes after the submessage header.
     pub body: &'a [u8],
 }
 
@@ -123,7 +123,7 @@ impl<'a> SecuritySubmessage<'a> {
         CryptoHeader::parse(self.body)
     }
 
-    /// The octets of the `CryptoContent` of a body; `None` for the other kinds.
+    /// The bytes of the `CryptoContent` of a body; `None` for the other kinds.
     pub fn content(&self) -> Option<&'a [u8]> {
         matches!(self.kind, SecurityKind::SecBody).then_some(())?;
         let mut cursor = Cursor::new(self.body, Endianness::Big);
@@ -139,7 +139,7 @@ impl<'a> SecuritySubmessage<'a> {
 }
 
 impl CryptoHeader {
-    /// Octets of a crypto header.
+    /// Bytes of a crypto header.
     pub const LEN: usize = 20;
 
     /// Reads the header at the start of `bytes`; `None` when they are too few.

@@ -1,4 +1,4 @@
-//! Helpers of the tests of messages: octets from hexadecimal text, messages around submessages, complete walks.
+//! Helpers of the tests of messages: bytes from hexadecimal text, messages around submessages, complete walks.
 #![allow(dead_code, reason = "each test binary uses some of these")]
 
 use dunlin_buf::Outbox;
@@ -10,7 +10,7 @@ use dunlin_wire::{
 pub const SOURCE: GuidPrefix = GuidPrefix(*b"abcdefghijkl");
 pub const HEADER: &str = "52545053 0205 01d0 6162636465666768696a6b6c";
 
-/// Octets from hexadecimal digits; white space between them is ignored.
+/// Bytes from hexadecimal digits; white space between them is ignored.
 pub fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u32> =
         text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16).expect("a digit")).collect();
@@ -36,7 +36,7 @@ pub fn only(bytes: &[u8]) -> Result<Submessage<'_>, WireError> {
     all.remove(0).map(|parsed| parsed.body)
 }
 
-/// The octets of a message of [`SOURCE`].
+/// The bytes of a message of [`SOURCE`].
 pub fn build(endianness: Endianness, write: impl FnOnce(&mut MessageBuilder<'_>)) -> Vec<u8> {
     let mut outbox = Outbox::new();
     let mut builder = MessageBuilder::new(&mut outbox, SOURCE).with_endianness(endianness);

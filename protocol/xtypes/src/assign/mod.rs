@@ -416,7 +416,7 @@ fn sorted<T: Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
     values
 }
 
-/// Octets of a path beyond which outer members are left out of it.
+/// Bytes of a path beyond which outer members are left out of it.
 const MAX_PATH: usize = 512;
 
 /// Puts differences into a member.

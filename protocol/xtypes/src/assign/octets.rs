@@ -1,6 +1,6 @@
-//! What the octets of values do not depend on, and types that differ in nothing else are therefore taken for one.
+//! What the bytes of values do not depend on, and types that differ in nothing else are therefore taken for one.
 //!
-//! `octet` and `uint8`: the standard tells them apart (DDS-XTypes 1.3 §7.2.4.4.4 has no exception for them), but their octets are
+//! `octet` and `uint8`: the standard tells them apart (DDS-XTypes 1.3 §7.2.4.4.4 has no exception for them), but their bytes are
 //! the same, many languages have one type for both, and participants without type information match whichever of the two they mean.
 //!
 //! Flags that implementations do not agree about: Fast DDS 3 gives elements of collections no try-construct behaviour, enumerations
@@ -18,7 +18,7 @@ const fn unify(primitive: u8) -> u8 {
     }
 }
 
-/// Whether two primitive types have the same values and octets.
+/// Whether two primitive types have the same values and bytes.
 pub(super) const fn same(one: u8, other: u8) -> bool {
     unify(one) == unify(other)
 }

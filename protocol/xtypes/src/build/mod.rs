@@ -63,7 +63,7 @@ pub struct IdentifiedObject {
     pub id: TypeIdentifier,
     /// The object.
     pub object: TypeObject,
-    /// Octets of the serialized object.
+    /// Bytes of the serialized object.
     pub size: u32,
 }
 

@@ -6,7 +6,7 @@ use crate::identifier::{EquivalenceHash, TypeObjectHashId};
 use crate::object::{TypeObject, equivalence_hash, to_octets};
 use alloc::vec::Vec;
 
-/// The octets of each object of a component, if these are all of them, in order, and have the hash of their identifiers.
+/// The bytes of each object of a component, if these are all of them, in order, and have the hash of their identifiers.
 /// The work is in proportion to the objects.
 pub(super) fn sizes(pairs: &[&TypeIdentifierTypeObjectPair]) -> Option<Vec<usize>> {
     let TypeIdentifier::Component(first) = &pairs.first()?.type_identifier else { return None };

@@ -202,7 +202,7 @@ pub fn encode<T: CdrWrite>(message: &T) -> Result<Vec<u8>, CdrError> {
 /// A message of a serialized one, with bounded memory and nesting.
 ///
 /// # Errors
-/// Octets that are no such message, or too costly ones.
+/// Bytes that are no such message, or too costly ones.
 pub fn decode<'de, T: CdrRead<'de>>(payload: &'de [u8]) -> Result<T, CdrError> {
     from_payload(payload, &LIMITS)
 }

@@ -20,10 +20,10 @@ use message::{
     remote_exception,
 };
 
-/// Octets of type objects in one reply; what does not fit is left out, and the client asks again. An object that is larger
+/// Bytes of type objects in one reply; what does not fit is left out, and the client asks again. An object that is larger
 /// alone, or types that depend on each other that are larger together, have a reply for themselves.
 pub const MAX_REPLY_OCTETS: usize = 60_000;
-/// Octets of a type object, or of those of types that depend on each other, up to which a reply tells them, unless
+/// Bytes of a type object, or of those of types that depend on each other, up to which a reply tells them, unless
 /// [`TypeLibrary::with_max_object`] says otherwise. A type of 5,000 members has about as many.
 pub const MAX_OBJECT_OCTETS: usize = 256 * 1024;
 /// Identifiers of one request that are looked at.
@@ -52,7 +52,7 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub struct TypeLibrary {
     entries: BTreeMap<TypeIdentifier, Entry>,
-    /// Octets of those that peers have told.
+    /// Bytes of those that peers have told.
     learned_octets: usize,
     max_learned_octets: usize,
     max_object_octets: usize,
@@ -74,12 +74,12 @@ pub struct Learned {
     pub refused: usize,
     /// Objects for which there was no room.
     pub over_quota: usize,
-    /// Octets of those that were new.
+    /// Bytes of those that were new.
     pub octets: usize,
 }
 
 impl TypeLibrary {
-    /// An empty library that keeps up to so many octets of serialized type objects of peers.
+    /// An empty library that keeps up to so many bytes of serialized type objects of peers.
     #[must_use]
     pub fn new(max_learned_octets: usize) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl TypeLibrary {
         }
     }
 
-    /// Tells objects of up to so many octets.
+    /// Tells objects of up to so many bytes.
     #[must_use]
     pub fn with_max_object(mut self, octets: usize) -> Self {
         self.max_object_octets = octets;
@@ -316,7 +316,7 @@ impl TypeLibrary {
         self.learn_within(reply, &all, usize::MAX, &mut Vec::new())
     }
 
-    /// The same with a limit of octets for this reply, of what is wanted and of what that depends on; the identifiers of
+    /// The same with a limit of bytes for this reply, of what is wanted and of what that depends on; the identifiers of
     /// what is new are added to `taken`, so that it can be [forgotten](Self::forget) with the peer that told it.
     pub fn learn_within(
         &mut self,
@@ -417,7 +417,7 @@ impl TypeLibrary {
         }
     }
 
-    /// Octets of what peers have told.
+    /// Bytes of what peers have told.
     #[must_use]
     pub fn learned_octets(&self) -> usize {
         self.learned_octets

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use dunlin_cdr::{CdrRead, CdrWrite, Char8, Char16, Float128, WString};
 
-/// The first 4 octets of the MD5 digest of a name.
+/// The first 4 bytes of the MD5 digest of a name.
 pub type NameHash = [u8; 4];
 
 /// The value of a parameter of an annotation.

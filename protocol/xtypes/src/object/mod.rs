@@ -44,7 +44,7 @@ pub fn to_octets<T: CdrWrite + ?Sized>(value: &T) -> Result<Vec<u8>, CdrError> {
 /// The reverse of [`to_octets`], with bounded memory and nesting ([`LIMITS`]).
 ///
 /// # Errors
-/// Octets that are no serialization of `T`, or too costly ones.
+/// Bytes that are no serialization of `T`, or too costly ones.
 pub fn from_octets<'de, T: CdrRead<'de>>(octets: &'de [u8]) -> Result<T, CdrError> {
     T::read(&mut Decoder::new(octets, Representation::Xcdr2, Endianness::Little, &LIMITS))
 }
@@ -58,7 +58,7 @@ impl TypeObject {
         Ok(self.identifier_of(&to_octets(self)?))
     }
 
-    /// The identifier of this object, whose octets are given.
+    /// The identifier of this object, whose bytes are given.
     #[must_use]
     pub fn identifier_of(&self, octets: &[u8]) -> TypeIdentifier {
         let hash = equivalence_hash(octets);
@@ -103,7 +103,7 @@ impl TypeObject {
     }
 }
 
-/// The first octets of the MD5 digest.
+/// The first bytes of the MD5 digest.
 fn digest<const N: usize>(octets: &[u8]) -> [u8; N] {
     use md5::{Digest, Md5};
     let digest = Md5::digest(octets);

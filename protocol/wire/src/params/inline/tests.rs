@@ -83,7 +83,7 @@ fn content_filter_results() {
         assert_eq!(content_filter_passed(list, &[0xbb; 16]), Some(true));
         assert_eq!(content_filter_passed(list, &c), None);
     });
-    // The number of words has to fit the number of signatures, and both the octets present.
+    // The number of words has to fit the number of signatures, and both the bytes present.
     let text = alloc::format!("5500 2800 00000000 02000000 {a} {b}");
     with_list(&text, |list| assert_eq!(content_filter_passed(list, &[0xaa; 16]), None));
     with_list("5500 0800 ffffffff ffffffff", |list| assert_eq!(content_filter_passed(list, &c), None));

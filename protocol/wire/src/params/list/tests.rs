@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::*;
 use crate::testing::hex;
 
-/// Identifiers with their values, and the octets that the list takes.
+/// Identifiers with their values, and the bytes that the list takes.
 type Contents = (Vec<(u16, Vec<u8>)>, usize);
 
 fn little(text: &str) -> Result<Contents, Malformation> {
