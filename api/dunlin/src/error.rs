@@ -127,7 +127,7 @@ pub enum CreateEntityError {
         requested: String,
     },
     /// A topic or type name that cannot be announced.
-    #[error("a topic or type name has 1 to 255 octets, none of them NUL")]
+    #[error("a topic or type name has 1 to 256 bytes, none of them zero")]
     BadName,
     /// A condition that cannot be used.
     #[error(transparent)]

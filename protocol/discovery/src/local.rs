@@ -23,7 +23,7 @@ pub struct InvalidName;
 
 impl core::fmt::Display for InvalidName {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("a topic or type name has 1 to 256 octets, none of them zero")
+        f.write_str("a topic or type name has 1 to 256 bytes, none of them zero")
     }
 }
 

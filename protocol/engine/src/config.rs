@@ -246,7 +246,7 @@ impl core::fmt::Display for CreateError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Qos(error) => error.fmt(f),
-            Self::InvalidName => f.write_str("a topic or type name has 1 to 256 octets, none of them zero"),
+            Self::InvalidName => f.write_str("a topic or type name has 1 to 256 bytes, none of them zero"),
             Self::OutOfEntityIds => f.write_str("all entity ids of the participant were used"),
             Self::ShutDown => f.write_str("the participant was shut down"),
         }

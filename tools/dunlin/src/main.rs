@@ -65,7 +65,7 @@ enum Command {
     /// Measure how often a topic is written
     #[command(after_help = "Example:\n  dunlin hz Square --count 5")]
     Hz(topic::measure::Arguments),
-    /// Measure how many octets a topic has
+    /// Measure how many bytes a topic has
     #[command(after_help = "Example:\n  dunlin bw Square --interval 2")]
     Bw(topic::measure::Arguments),
     /// Measure the time from source timestamp to reception
@@ -124,7 +124,7 @@ enum Command {
 
 #[derive(Subcommand)]
 enum ConfigAction {
-    /// Make a configuration of the XML of DDS-XML, Fast DDS or Cyclone DDS; what could not be carried over is told apart
+    /// Make a configuration of the XML of DDS-XML, Fast DDS or Cyclone DDS; standard error lists what could not be carried over
     Import {
         /// The XML
         file: PathBuf,
