@@ -503,7 +503,7 @@ impl DomainParticipant {
     }
 
     /// get_builtin_subscriber: its readers, made by [`Subscriber::lookup_datareader`] for the names DCPSParticipant,
-    /// DCPSTopic, DCPSPublication and DCPSSubscription, tell of the entities of other participants. The handles of their
+    /// DCPSTopic, DCPSPublication and DCPSSubscription, list the entities of other participants. The handles of their
     /// instances can be ignored.
     #[must_use]
     pub fn builtin_subscriber(&self) -> Subscriber {

@@ -22,7 +22,7 @@ use crate::subscriber::Subscriber;
 use crate::writer::DataWriter;
 use dunlin_cdr::TopicType;
 
-/// What a data reader tells the application. Every method does nothing by default.
+/// What a data reader reports to the application. Every method does nothing by default.
 #[expect(unused_variables, reason = "the defaults ignore their arguments")]
 pub trait DataReaderListener<T: TopicType>: Send + Sync + 'static {
     /// New samples or instance states can be read.
@@ -41,7 +41,7 @@ pub trait DataReaderListener<T: TopicType>: Send + Sync + 'static {
     fn on_sample_rejected(&self, reader: &DataReader<T>, status: SampleRejectedStatus) {}
 }
 
-/// What a data writer tells the application. Every method does nothing by default.
+/// What a data writer reports to the application. Every method does nothing by default.
 #[expect(unused_variables, reason = "the defaults ignore their arguments")]
 pub trait DataWriterListener<T: TopicType>: Send + Sync + 'static {
     /// A reader was matched or unmatched.
@@ -61,14 +61,14 @@ impl<T: TopicType, F: Fn(&DataReader<T>) + Send + Sync + 'static> DataReaderList
     }
 }
 
-/// What a topic tells the application. The method does nothing by default.
+/// What a topic reports to the application. The method does nothing by default.
 #[expect(unused_variables, reason = "the defaults ignore their arguments")]
 pub trait TopicListener: Send + Sync + 'static {
     /// An endpoint of another participant uses the topic's name with another type.
     fn on_inconsistent_topic(&self, topic: &AnyTopic, status: InconsistentTopicStatus) {}
 }
 
-/// What a publisher tells the application of its writers. Every method does nothing by default.
+/// What a publisher reports to the application about its writers. Every method does nothing by default.
 #[expect(unused_variables, reason = "the defaults ignore their arguments")]
 pub trait PublisherListener: Send + Sync + 'static {
     /// A reader was matched or unmatched.
@@ -81,10 +81,10 @@ pub trait PublisherListener: Send + Sync + 'static {
     fn on_liveliness_lost(&self, writer: &AnyDataWriter, status: LivelinessLostStatus) {}
 }
 
-/// What a subscriber tells the application of its readers. Every method does nothing by default.
+/// What a subscriber reports to the application about its readers. Every method does nothing by default.
 #[expect(unused_variables, reason = "the defaults ignore their arguments")]
 pub trait SubscriberListener: Send + Sync + 'static {
-    /// Some readers have new data. With DATA_ON_READERS in the mask this is told instead of DATA_AVAILABLE; see
+    /// Some readers have new data. With DATA_ON_READERS in the mask this is called instead of DATA_AVAILABLE; see
     /// [`Subscriber::notify_datareaders`].
     fn on_data_on_readers(&self, subscriber: &Subscriber) {}
     /// New samples or instance states can be read.
@@ -103,7 +103,7 @@ pub trait SubscriberListener: Send + Sync + 'static {
     fn on_sample_rejected(&self, reader: &AnyDataReader, status: SampleRejectedStatus) {}
 }
 
-/// What a participant tells the application of everything in it that has no listener of its own.
+/// What a participant reports to the application about everything in it that has no listener of its own.
 pub trait DomainParticipantListener: TopicListener + PublisherListener + SubscriberListener {}
 
 impl<L: TopicListener + PublisherListener + SubscriberListener> DomainParticipantListener for L {}

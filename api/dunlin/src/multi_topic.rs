@@ -98,8 +98,8 @@ fn shifted(error: FilterError, by: usize) -> FilterError {
 /// its partners in the others, the latest of their instances, if the row satisfies the condition. An instance of rows ends when
 /// the last row of it that was received is none any more: disposed, if a part of it was disposed; without writers, if a part lost
 /// its writers, or changed so that it does not join. Up to 65,536 such rows are kept: a row beyond them, and what is not found among
-/// 262,144 candidates for one sample, is told by SAMPLE_REJECTED. The readers of the topics behind it have its QoS and take part in
-/// discovery; their statuses of matching, liveliness, losses and rejections are told as its own.
+/// 262,144 candidates for one sample, is reported by SAMPLE_REJECTED. The readers of the topics behind it have its QoS and take part in
+/// discovery; their statuses of matching, liveliness, losses and rejections are reported as its own.
 pub struct MultiTopic<T: DdsType> {
     pub(crate) inner: Arc<MultiTopicInner>,
     sample: PhantomData<fn() -> T>,

@@ -76,7 +76,7 @@ pub(crate) struct ParticipantInner {
     /// Properties that are announced besides those of the QoS.
     process: Vec<(String, String)>,
     pub(crate) announces_types: bool,
-    /// Octets of a type object up to which others are told it.
+    /// Bytes of the largest type object that is sent to others.
     pub(crate) max_told_type: usize,
 }
 
@@ -440,7 +440,7 @@ impl DomainParticipant {
         self.inner.session.participant().stats()
     }
 
-    /// How many calls of listeners of this participant ended with a panic. The log tells of the first, and then once a minute
+    /// How many calls of listeners of this participant ended with a panic. The log reports the first, and then once a minute
     /// at most; what the panic hook of the program prints is up to that.
     #[must_use]
     pub fn listener_panics(&self) -> u64 {
@@ -581,7 +581,7 @@ impl ParticipantInner {
         Ok(())
     }
 
-    /// Runs something of the engine, sends what it wants sent and tells what it tells.
+    /// Runs something of the engine, sends its datagrams and reports its events.
     pub(crate) fn run<R>(&self, f: impl FnOnce(&dunlin_engine::Participant, Now, &mut Output) -> R) -> R {
         self.session.run(|now, out| f(self.session.participant(), now, out))
     }
@@ -618,7 +618,7 @@ impl ParticipantInner {
         first
     }
 
-    /// A topic was deleted while the engine was told of it.
+    /// A topic was deleted while the engine learnt of it.
     pub(crate) fn forget_deleted(&self, topic: &TopicInner) {
         self.forget_name(&lock(&self.topics), &topic.name);
     }

@@ -64,7 +64,7 @@ impl fmt::Display for ProcessInfo {
     }
 }
 
-/// Properties of this process. The folder of the program, which often has a name of somebody in it, and the user are told only
+/// Properties of this process. The folder of the program, which often has a name of somebody in it, and the user are announced only
 /// `in_full`.
 pub(crate) fn properties(in_full: bool) -> Vec<(String, String)> {
     let host = || Some(rustix::system::uname().nodename().to_string_lossy().into_owned());

@@ -155,7 +155,7 @@ impl Publisher {
         self.make_datawriter(topic, &qos, None, None)
     }
 
-    /// create_datawriter with a listener, which misses nothing: set afterwards it would not be told of readers that were
+    /// create_datawriter with a listener, which misses nothing: set afterwards it would not be called for readers that were
     /// known before and match at once. It may be called before this has returned, on this or another thread: it uses the
     /// writer that it is handed.
     ///
@@ -279,8 +279,8 @@ impl Publisher {
     /// same.
     ///
     /// This waits for nobody. What reliable readers have not acknowledged, the ends of instances included, is sent again in the
-    /// background until they have, for one second at most; then they are told that the writer is gone, and no longer match it.
-    /// Nothing is told of it here meanwhile, and a reader that comes now gets nothing of it. The end of the participant waits for that, once for
+    /// background until they have, for one second at most; then they learn that the writer is gone, and no longer match it.
+    /// Nothing is reported of it here meanwhile, and a reader that comes now gets nothing of it. The end of the participant waits for that, once for
     /// all writers: its last handle, `delete_participant`, or its `delete_contained_entities`. A program that ends without one of
     /// these (`std::process::exit`) calls [`wait_for_acknowledgments`](Self::wait_for_acknowledgments) before it deletes what
     /// must arrive, or loses it. Up to 1,024 writers go at once: with more this waits, for one second at most, or, where it
@@ -368,7 +368,7 @@ impl Publisher {
         self.state.entity.listener.set(Some((Some(listener), mask)));
     }
 
-    /// A listener that does nothing: these statuses are not told to the participant's listener.
+    /// A listener that does nothing: these statuses do not reach the participant's listener.
     pub fn consume_statuses(&self, mask: StatusMask) {
         self.state.entity.listener.set(Some((None, mask)));
     }

@@ -614,7 +614,7 @@ impl<T: TopicType> DataReader<T> {
         self.core.set_listener(Some(erased(listener)), mask);
     }
 
-    /// A listener that does nothing: these statuses are not told to subscriber and participant either.
+    /// A listener that does nothing: these statuses do not reach subscriber and participant either.
     pub fn consume_statuses(&self, mask: StatusMask) {
         self.core.listener.set(Some((None, mask)));
     }

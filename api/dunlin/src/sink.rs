@@ -73,7 +73,7 @@ impl Sink {
         change(&self.writers, id, None);
     }
 
-    /// A writer of this topic was deleted: from now on nothing is told of it but that it is gone.
+    /// A writer of this topic was deleted: from now on only its end is reported.
     pub(crate) fn begin_to_close(&self, id: EntityId, topic: &str) {
         self.remove_writer(id);
         lock(&self.closing).insert(id, topic.to_owned());

@@ -229,7 +229,7 @@ impl Subscriber {
         self.make_datareader(topic, &qos, None, None)
     }
 
-    /// create_datareader with a listener, which misses nothing: set afterwards it would not be told of writers that were
+    /// create_datareader with a listener, which misses nothing: set afterwards it would not be called for writers that were
     /// known before and match at once, nor of what they send until then. It may be called before this has returned, on this
     /// or another thread: it uses the reader that it is handed.
     ///
@@ -388,7 +388,7 @@ impl Subscriber {
         Ok(())
     }
 
-    /// notify_datareaders: tells the listeners of DATA_AVAILABLE for each reader with data that nobody has looked at; to be
+    /// notify_datareaders: calls the listeners of DATA_AVAILABLE for each reader with data that nobody has looked at; to be
     /// called by [`on_data_on_readers`](crate::SubscriberListener::on_data_on_readers).
     ///
     /// # Errors
@@ -445,7 +445,7 @@ impl Subscriber {
         self.state.entity.listener.set(Some((Some(listener), mask)));
     }
 
-    /// A listener that does nothing: these statuses are not told to the participant's listener.
+    /// A listener that does nothing: these statuses do not reach the participant's listener.
     pub fn consume_statuses(&self, mask: StatusMask) {
         self.state.entity.listener.set(Some((None, mask)));
     }

@@ -93,7 +93,7 @@ impl TopicInner {
         }
     }
 
-    /// From now on its immutable policies stay, and it is told of INCONSISTENT_TOPIC.
+    /// From now on its immutable policies stay, and it counts INCONSISTENT_TOPIC.
     pub(crate) fn enable(&self, participant: &ParticipantInner) {
         if !self.entity.is_enabled() {
             self.qos.hold();
@@ -204,7 +204,7 @@ impl<T: TopicType> Topic<T> {
     }
 
     /// enable: of a topic whose participant does not enable what it creates. Until then every policy of its QoS can
-    /// change, and INCONSISTENT_TOPIC is not told; writers and readers can be created for it all the same.
+    /// change, and INCONSISTENT_TOPIC is not reported; writers and readers can be created for it all the same.
     ///
     /// # Errors
     /// [`CreateEntityError::FactoryNotEnabled`] while the participant is not enabled; when either was deleted.
@@ -239,7 +239,7 @@ impl<T: TopicType> Topic<T> {
         self.inner.entity.listener.set(Some((Some(listener), mask)));
     }
 
-    /// A listener that does nothing: these statuses are not told to the participant's listener.
+    /// A listener that does nothing: these statuses do not reach the participant's listener.
     pub fn consume_statuses(&self, mask: StatusMask) {
         self.inner.entity.listener.set(Some((None, mask)));
     }

@@ -69,7 +69,7 @@ impl ParticipantInner {
 
 impl DomainParticipant {
     /// The type of a writer or reader, of this or another participant, as far as it is known. If the other participant has
-    /// to be asked for it, this asks: the answer is [`TypeDiscovery::Pending`] then, and a later call tells what came of
+    /// to be asked for it, this asks: the answer is [`TypeDiscovery::Pending`] then, and a later call returns what came of
     /// it, at the latest after some seconds.
     #[must_use]
     pub fn discovered_type(&self, endpoint: Guid) -> TypeDiscovery {

@@ -368,7 +368,7 @@ impl<T: TopicType> DataWriter<T> {
         self.core.set_listener(Some(erased(listener)), mask);
     }
 
-    /// A listener that does nothing: these statuses are not told to publisher and participant either.
+    /// A listener that does nothing: these statuses do not reach publisher and participant either.
     pub fn consume_statuses(&self, mask: StatusMask) {
         self.core.listener.set(Some((None, mask)));
     }

@@ -79,7 +79,7 @@ pub enum Cause {
         /// What the reader accepts.
         accepted: String,
     },
-    /// This participant was told to ignore the other side.
+    /// This participant ignores the other side.
     Ignored {
         /// What is ignored: "participant", "endpoint" or "topic".
         what: &'static str,

@@ -6,7 +6,7 @@ use dunlin_driver::{Again, Limiter};
 use dunlin_qos::DurabilityKind;
 use std::fmt::Display;
 
-/// Remembers what was told. Nothing of it is keyed by what others choose, so that they cannot fill it or the log.
+/// Remembers what was logged. Nothing of it is keyed by what others choose, so that they cannot fill it or the log.
 #[derive(Debug, Default)]
 pub(crate) struct WhyLog {
     causes: Limiter<(EntityId, &'static str)>,
@@ -20,14 +20,14 @@ pub(crate) struct WhyLog {
 }
 
 impl WhyLog {
-    /// Tells a cause, unless it was told lately.
+    /// Logs a cause, unless it was logged lately.
     pub(crate) fn warn(&self, now: MonoTime, local: EntityId, cause: &Cause, subject: impl Display) {
         if let Some(again) = self.causes.admit(now, (local, cause.name())) {
             tell(cause, subject, again);
         }
     }
 
-    /// The same of a cause that takes work to find, which is done only if it is told.
+    /// Logs a cause that takes work to find, which is done only if it is logged.
     pub(crate) fn warn_of<S: Display>(
         &self,
         now: MonoTime,
@@ -61,7 +61,7 @@ impl WhyLog {
     }
 
     /// Tells of a writer that ends what nobody was there for. That readers come later than the first sample is common, and is
-    /// told to those who ask for it; that none ever came is most often a program that did not wait.
+    /// logged at level info; that none ever came is most often a program that did not wait.
     pub(crate) fn unheard(&self, now: MonoTime, topic: &str, unheard: u64, written: u64) {
         if unheard == 0 {
             return;

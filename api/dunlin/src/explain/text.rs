@@ -84,7 +84,7 @@ impl fmt::Display for Pair {
     }
 }
 
-/// Pairs with one verdict; their causes are told once.
+/// Pairs with one verdict; their causes are printed once.
 fn write_group(f: &mut fmt::Formatter<'_>, group: &[&Pair]) -> fmt::Result {
     let [first, others @ ..] = group else { return Ok(()) };
     if others.is_empty() {

@@ -110,7 +110,7 @@ fn topic_of<T: DdsType>(participant: &DomainParticipant, name: &str) -> Result<T
     Ok(topic)
 }
 
-/// Which end of a service an endpoint belongs to, as discovery tells it.
+/// Which end of a service an endpoint belongs to, as discovery reports it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Half {
     guid: Guid,
