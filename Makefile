@@ -17,7 +17,7 @@ PROOF := scripts/proof.sh
 COMMA := ,
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test test-deep evidence attacks lint unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader pictures
+.PHONY: help demo test test-deep evidence attacks lint unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense pictures
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -79,6 +79,10 @@ cross-full: ## everything built for armv7, all protocol tests under emulation
 interop: ## exchange with Cyclone DDS, Fast DDS, RustDDS and dust_dds; ROUNDS=20 repeats
 	@scripts/setup.sh build test interop
 	$(PROOF) interop -- tests/interop/run.sh
+
+interop-dense: ## dense traffic with the same peers, in both directions; SECONDS=5 for so long with each load, 30 by default
+	@scripts/setup.sh build test interop
+	DENSE_SECONDS=$(call seconds,30) tests/interop/run.sh dense
 
 interop-fastdds3: ## the same with Fast DDS 3, from Debian 13's packages (1.1 GB in .cache)
 	@scripts/setup.sh build test interop fastdds3
@@ -167,6 +171,10 @@ shm-crash: ## kill processes that use shared memory 200 times; ROUNDS=1000 more 
 slow-reader: ## SIGSTOP of one of three reader processes for 30 s; SECONDS=3 for so long
 	$(PROOF) slow-reader --amount $(call seconds,30) -- env STOPPED_SECONDS=$(call seconds,30) \
 		cargo test --release --quiet -p dunlin --test slow_reader -- --nocapture
+
+leaving: ## 400 programs that end right after their last sample or write; ROUNDS=8 of each kind, 40 by default
+	env ROUNDS=$(or $(ROUNDS),40) WITHIN_MS=100 \
+		cargo test --quiet -p dunlin --test leaving -- --nocapture --test-threads 1
 
 pictures: ## what docs/cli.md shows of ls, echo, top and graph, made anew
 	@scripts/setup.sh build pictures

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the peers, runs the exchanges ROUNDS times (default 1), lets tshark judge the captures.
-# `run.sh fastdds3` does so with Fast DDS 3 alone, which `make test` leaves out because its packages need another Debian.
+# `run.sh dense` runs dense traffic alone, for DENSE_SECONDS (default 30) with each peer and load.
+# `run.sh fastdds3` does all with Fast DDS 3 alone, which `make test` leaves out because its packages need another Debian.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -18,6 +19,10 @@ else
     chosen=(--skip fast_dds3)
 fi
 cd "$root"
+if [ "${1:-}" = dense ]; then
+    export DENSE_SECONDS=${DENSE_SECONDS:-30}
+    exec cargo test --quiet --workspace --test dense -- --ignored --test-threads=1 "${chosen[@]}"
+fi
 scripts/programs.sh dunlin
 # All tests are chosen from the whole workspace, as `make unit` does: of single packages Cargo would compile much anew.
 exchanges=()

@@ -27,6 +27,9 @@ pub enum Behaviour {
     WritesNanosecondsInQos,
     /// The same in the lease of a participant.
     WritesNanosecondsInLease,
+    /// Its readers answer a HEARTBEAT that asks for an acknowledgment some milliseconds later. Each further HEARTBEAT that asks
+    /// starts that time anew, so does any while a change is missing, and one that does not ask calls the question off.
+    DelaysAnswers,
     /// Has a protocol of its own on TCP, under a kind of locator that others have too.
     SpeaksOtherTcp,
 }
@@ -49,7 +52,7 @@ const fn row(behaviour: Behaviour, vendor: VendorId, evidence: (&'static str, &'
 }
 
 /// The table.
-pub const VENDORS: [VendorRow; 12] = {
+pub const VENDORS: [VendorRow; 13] = {
     use Behaviour as B;
     use VendorId as V;
     const LARGE: &str = "tests/interop/tests/video.rs";
@@ -86,6 +89,7 @@ pub const VENDORS: [VendorRow; 12] = {
             before: with_fractions,
             ..row(B::WritesNanosecondsInLease, V::OPENDDS, (CODEC, "opendds_durations"))
         },
+        row(B::DelaysAnswers, V::FAST_DDS, ("tests/interop/tests/dense.rs", "fast_dds_reads")),
         row(B::SpeaksOtherTcp, V::RTI, (CODEC, "tcp_of_rti_is_another_protocol")),
     ]
 };

@@ -117,12 +117,21 @@ impl Peer {
     /// # Errors
     /// When the peer answers with an error or not at all.
     pub fn tell(&mut self, command: &str) -> Result<()> {
-        let commands = self.commands.as_mut().context("the peer was told to quit")?;
-        writeln!(commands, "{command}").and_then(|()| commands.flush())?;
+        self.send(command)?;
         match self.next_line(|line| line == "ok" || line.starts_with("error"))? {
             answer if answer == "ok" => Ok(()),
             answer => bail!("{}: {command}: {answer}", self.name),
         }
+    }
+
+    /// Gives a command without waiting: its `ok` is a line as any other.
+    ///
+    /// # Errors
+    /// When the peer has ended.
+    pub fn send(&mut self, command: &str) -> Result<()> {
+        let commands = self.commands.as_mut().context("the peer was told to quit")?;
+        writeln!(commands, "{command}").and_then(|()| commands.flush())?;
+        Ok(())
     }
 
     /// Waits for a line; order does not matter, each line counts once.

@@ -2,6 +2,7 @@
 
 use super::support::*;
 use crate::WriterConfig;
+use alloc::vec::Vec;
 use dunlin_core::{Duration, SequenceNumber, SequenceNumberSet};
 use dunlin_wire::AckNack;
 
@@ -87,4 +88,42 @@ fn acknowledgements_of_active_readers_are_known_at_any_time() {
     assert_eq!(answer(&mut source, now, 0, 2, 2), 1 + 9, "it is not yet active");
     assert_eq!(answer(&mut source, now, 0, 3, 11), 10);
     assert!(!source.writer.has_inactive_readers());
+}
+
+/// It answers, but asks for the same again and again however often that is sent: it does not hold up a writer.
+#[test]
+fn who_gets_no_further_is_not_waited_for() {
+    let inactive_after = Duration::from_secs(1);
+    let mut source = Source::new(WriterConfig { inactive_after, ..WriterConfig::default() });
+    source.match_reader(at(0), reader_proxy(0));
+    for _ in 0..10 {
+        source.write(at(1_000), 10);
+    }
+    let mut count = 0;
+    let mut answer = |source: &mut Source, now: u64, base: i64, missing: &[i64]| {
+        count += 1;
+        let mut reader_sn_state = SequenceNumberSet::empty(SequenceNumber(base));
+        missing.iter().for_each(|sn| assert!(reader_sn_state.insert(SequenceNumber(*sn))));
+        let (reader_id, writer_id) = (reader_guid(0).entity_id, WRITER.entity_id);
+        let acknack = AckNack { reader_id, writer_id, reader_sn_state, count, final_flag: true };
+        let Source { writer, history, out } = source;
+        writer.on_acknack(at(now), reader_guid(0).prefix, &acknack, history, out);
+        drain(out);
+        writer.is_inactive(reader_guid(0)).unwrap()
+    };
+    // What it lacks first is another one each time.
+    for sn in 1..=8 {
+        for step in 0..3 {
+            assert!(!answer(&mut source, sn * 700_000 + step * 100_000, sn as i64, &[sn as i64]));
+        }
+    }
+    // A reader whose application takes nothing asks for nothing.
+    assert!((0..40).all(|step| !answer(&mut source, 6_000_000 + step * 100_000, 9, &[])));
+    let stalled: Vec<_> = (0..40).map(|n| answer(&mut source, 10_100_000 + n * 100_000, 9, &[9])).collect();
+    let first = stalled.iter().position(|inactive| *inactive).expect("inactive");
+    assert!((10..=14).contains(&first), "after {first} requests, ten in a second");
+    assert!(stalled[first..].iter().all(|inactive| *inactive));
+    assert_eq!(source.writer.acked_by_active(), SequenceNumber(10), "nobody is waited for");
+    assert!(!answer(&mut source, 15_000_000, 11, &[]), "it has got further");
+    assert_eq!(source.writer.stats().readers_inactivated, 1);
 }

@@ -238,14 +238,49 @@ fn lost_datagrams_with_a_data_or_many_fragments_are_repaired() {
         talk(&mut source, &mut target, |_| true);
         source.write(at(1_000), len);
         let mut number = 0;
-        talk(&mut source, &mut target, |packet| {
+        let mut sent = talk(&mut source, &mut target, |packet| {
             let large = packet.bytes.len() > 1_472;
             number += usize::from(large);
             !large || number != lost + 1
         });
         source.timer(at(200_000));
-        talk(&mut source, &mut target, |_| true);
+        sent.extend(talk(&mut source, &mut target, |_| true));
         assert_eq!(target.sink.payloads, [Some(sample(len))], "{len} octets without {lost}");
+        let in_fragments = sent.iter().any(|packet| !fragments(packet).is_empty());
+        assert_eq!(in_fragments, len > 65_000, "a repair has the form that the sample had at first");
+    }
+}
+
+/// A reader that comes later, and one that needs fragments, decide how the next sample leaves, not how an older one is repaired.
+#[test]
+fn a_repair_has_the_form_of_the_first_time() {
+    for whole in [true, false] {
+        let (mut source, mut target) = (source(0), target(1));
+        source.match_reader(at(0), near(1));
+        let narrow = ReaderProxyConfig { vendor: VendorId::RUST_DDS, ..near(2) };
+        if !whole {
+            source.match_reader(at(0), narrow.clone());
+        }
+        talk(&mut source, &mut target, |_| true);
+        source.write(at(1_000), 10_000);
+        let lost = drain(&mut source.out);
+        let is_whole = |packet: &Packet| holds(packet, |body| matches!(body, Submessage::Data(_)));
+        assert_eq!(lost.iter().any(is_whole), whole);
+        if whole {
+            source.match_reader(at(1_001), narrow);
+            drain(&mut source.out);
+            source.write(at(1_002), 10_000);
+        } else {
+            source.writer.unmatch_reader(narrow.guid);
+            source.write(at(1_002), 10_000);
+        }
+        let next = drain(&mut source.out);
+        assert_eq!(next.iter().any(is_whole), !whole);
+        next.iter().for_each(|packet| target.receive(at(1_010), packet));
+        let sent = talk(&mut source, &mut target, |_| true);
+        assert_eq!(sent.iter().filter(|packet| is_whole(packet)).count(), usize::from(whole));
+        assert_eq!(sent.iter().flat_map(fragments).count() > 0, !whole);
+        assert_eq!(target.sink.payloads, [Some(sample(10_000)), Some(sample(10_000))]);
     }
 }
 

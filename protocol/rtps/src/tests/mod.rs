@@ -1,6 +1,7 @@
 //! Tests of the state machines.
 
 mod acquaintance;
+mod delayed_answers;
 mod hostile;
 mod inactive;
 mod inline_qos;

@@ -1,7 +1,9 @@
 //! RTPS 2.5 §8.3.8.1 AckNack and §8.3.8.10 NackFrag at the writer: what readers have and what they ask for.
 
 use super::Writer;
+use super::inactivity::Lacking;
 use super::readers::{MAX_REQUEST_INTERVALS, ReaderProxy, Standing, Terms};
+use super::repairs::WHOLE;
 use crate::WriterHistory;
 use dunlin_buf::Outbox;
 use dunlin_core::{Guid, GuidPrefix, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange};
@@ -50,6 +52,7 @@ impl Writer {
             self.transmission.note_taken(now, &mut self.readers, index);
         }
         self.note_return(index);
+        self.note_repeated(now, index, set);
         self.release_requested(now, index, set, history, out);
         self.request(now, index, set);
         if !acknack.final_flag {
@@ -89,6 +92,10 @@ impl Writer {
             return true;
         }
         let fragmented = self.is_fragmented(sn, history);
+        if let Some(first) = nack.fragment_number_state.iter().next() {
+            let named = u32::try_from(nack.fragment_number_state.iter().count()).unwrap_or(u32::MAX);
+            self.note_lack_of(now, index, (sn, first), Lacking::Fragments(sn, first, named));
+        }
         let Some(proxy) = self.readers.get_mut(index) else { return false };
         let previous = proxy.requests.due;
         if sn > proxy.start && fragmented {
@@ -133,6 +140,22 @@ impl Writer {
     /// Everything up to `through` has arrived, as far as it was sent. True when that is news.
     pub(super) fn acknowledge(&mut self, index: usize, through: SequenceNumber) -> bool {
         self.readers.acknowledge(index, through.min(self.transmission.pushed()))
+    }
+
+    /// Looks whether a reader lacks what it was sent again already.
+    fn note_repeated(&mut self, now: MonoTime, index: usize, set: &SequenceNumberSet) {
+        if let Some(first) = set.iter().next() {
+            self.note_lack_of(now, index, (first, WHOLE), Lacking::Change(first));
+        } else if let Some(silence) = self.readers.get_mut(index).and_then(|proxy| proxy.silence.as_mut()) {
+            silence.lacks_nothing();
+        }
+    }
+
+    fn note_lack_of(&mut self, now: MonoTime, index: usize, what: (SequenceNumber, u32), lacking: Lacking) {
+        let repaired = |proxy: &&ReaderProxy| proxy.requests.is_empty() && proxy.was_repaired(what.0, what.1);
+        if self.readers.get(index).filter(repaired).is_some() {
+            self.note_lack(now, index, lacking);
+        }
     }
 
     /// Replaces what a reader wants by what it says it wants now.

@@ -1,7 +1,7 @@
 //! RTPS 2.5 §8.3.8.6 Heartbeat, §8.4.9.2 "announcing" state: what HEARTBEATs say, and when readers are asked for an
 //! acknowledgment.
 
-use super::readers::Readers;
+use super::readers::{ReaderProxy, Readers};
 use crate::timing::{arm, is_due};
 use crate::{WriterConfig, WriterHistory};
 use dunlin_core::{Duration, EntityId, MonoTime, SequenceNumber};
@@ -9,6 +9,11 @@ use dunlin_wire::{Heartbeat, HeartbeatFrag, HeartbeatGroup, size};
 
 /// Least time from the last new data to the question for it.
 const LEAST_TAIL: Duration = Duration::from_millis(3);
+
+/// Least time between questions to readers that delay their answers: twice as long as those wait unless they are told otherwise.
+const DELAYED: Duration = Duration::from_millis(12);
+/// The same where they do not answer even so.
+const MOST_DELAYED: Duration = Duration::from_millis(250);
 
 /// Where a writer is with its counts of HEARTBEAT and HEARTBEAT_FRAG (RTPS 2.5 §8.3.8.6, §8.3.8.7).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -60,6 +65,8 @@ pub(super) struct Announcements {
     /// How long after that the readers are asked for the last of it.
     tail: Duration,
     fragments_announced_at: Option<MonoTime>,
+    /// So long after a question there is no other HEARTBEAT; zero unless a reader needs that.
+    silence: Duration,
 }
 
 /// What they say.
@@ -80,6 +87,7 @@ impl Announcements {
             pushed_at: None,
             tail: cfg.heartbeat_period,
             fragments_announced_at: None,
+            silence: Duration::ZERO,
         }
     }
 
@@ -156,6 +164,7 @@ impl Announcements {
     pub(super) fn asks_with(&mut self, now: MonoTime, count: u32) -> bool {
         self.samples_since = self.samples_since.saturating_add(count);
         let ask = self.samples_since >= self.ask_samples || passed(self.asked_at, now, self.ask_period);
+        let ask = ask && self.may_ask(now);
         if ask {
             self.asked(now);
         }
@@ -165,6 +174,7 @@ impl Announcements {
     /// All readers are asked for an acknowledgment of a change that leaves now. Until the farthest can have answered twice,
     /// the last of the data is not asked for again; while that is unknown, `heartbeat_period` has to do.
     pub(super) fn note_question(&mut self, now: MonoTime, sn: SequenceNumber, readers: &mut Readers) {
+        self.note_delays(now, readers);
         let mut tail = LEAST_TAIL;
         for proxy in readers.iter_mut() {
             proxy.round_trip.sent(now, sn);
@@ -177,7 +187,31 @@ impl Announcements {
         self.tail = tail.min(self.period);
     }
 
-    /// New data leaves now, with a HEARTBEAT.
+    /// Derives from the readers how long to be silent after a question. Those that delay their answers need that; if one
+    /// leaves them out even so, it has a longer delay, and is given more time each time.
+    pub(super) fn note_delays(&mut self, now: MonoTime, readers: &Readers) {
+        let needed = |proxy: &ReaderProxy| {
+            let unanswered = proxy.silence.as_ref().and_then(|silence| silence.unanswered);
+            let waited = unanswered.map_or(0, |since| now.since(since).as_nanos());
+            Duration::from_nanos(waited / 4).max(DELAYED).min(MOST_DELAYED)
+        };
+        let delaying = readers.iter().filter(|proxy| proxy.delays_answers());
+        self.silence = delaying.map(needed).max().unwrap_or(Duration::ZERO);
+    }
+
+    /// Whether a question may leave: a reader that delays its answer has had the time for it.
+    #[inline]
+    pub(super) fn may_ask(&self, now: MonoTime) -> bool {
+        passed(self.asked_at, now, self.silence)
+    }
+
+    /// Whether HEARTBEATs that ask for nothing are left out.
+    #[inline]
+    pub(super) fn only_ask(&self) -> bool {
+        self.silence > Duration::ZERO
+    }
+
+    /// New data leaves now.
     pub(super) fn data_left(&mut self, now: MonoTime) {
         self.pushed_at = Some(now);
         self.interval = self.tail;
@@ -217,6 +251,7 @@ impl Announcements {
         if let Some(pushed_at) = self.pushed_at.filter(|at| *at >= asked_at) {
             due = pushed_at.plus(self.tail).min(asked_at.plus(self.period)).max(due);
         }
+        due = due.max(asked_at.plus(self.silence));
         (due > now).then_some(due)
     }
 

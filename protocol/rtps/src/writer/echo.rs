@@ -65,11 +65,14 @@ impl Writer {
     /// at once what they miss of it.
     pub(super) fn ask_for_echo(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
         let pushed = self.transmission.pushed();
-        let heartbeat = self.announce(EntityId::UNKNOWN, pushed, history);
+        let heartbeat = (!self.announcements.only_ask())
+            .then(|| Heartbeat { final_flag: true, ..self.announce(EntityId::UNKNOWN, pushed, history) });
         let fragments = self.heartbeat_frag(pushed.next());
         let request = self.echo_request(now);
         let mut message = self.framing.begin(out);
-        message.heartbeat(&Heartbeat { final_flag: true, ..heartbeat });
+        if let Some(heartbeat) = &heartbeat {
+            message.heartbeat(heartbeat);
+        }
         if let Some(fragments) = fragments {
             message.heartbeat_frag(&fragments);
         }

@@ -41,7 +41,7 @@ impl Writer {
     }
 
     /// The HEARTBEAT that travels with `count` new changes up to `sn`, if any reader is reliable. It asks for an acknowledgment only now
-    /// and then: the others let readers notice losses at once.
+    /// and then: the others let readers notice losses at once, and are left out where a reader would not answer then.
     pub(super) fn piggyback(
         &mut self,
         now: MonoTime,
@@ -52,15 +52,15 @@ impl Writer {
         if !self.readers.acknowledge_any() {
             return None;
         }
-        let mut heartbeat = self.announce(EntityId::UNKNOWN, sn, history);
         let ask = self.announcements.asks_with(now, count);
+        let heartbeat = (ask || !self.announcements.only_ask())
+            .then(|| Heartbeat { final_flag: !ask, ..self.announce(EntityId::UNKNOWN, sn, history) });
         if ask {
             self.announcements.note_question(now, sn, &mut self.readers);
             self.inactivity.await_answers(now);
         }
-        heartbeat.final_flag = !ask;
         self.announcements.data_left(now);
-        Some(heartbeat)
+        heartbeat
     }
 
     /// Brings the next HEARTBEAT close again, because a reader has moved.
@@ -80,7 +80,9 @@ impl Writer {
     pub fn request_acknowledgments(&mut self, now: Now, history: &dyn WriterHistory, out: &mut Outbox) {
         self.hurry(now.mono, history, out);
         self.heartbeat_soon(now.mono);
-        self.ask_all(now.mono, history, out);
+        if self.announcements.may_ask(now.mono) {
+            self.ask_all(now.mono, history, out);
+        }
     }
 
     fn ask_all(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
@@ -90,6 +92,7 @@ impl Writer {
         let Some((index, _)) = needing.next() else { return };
         let more = needing.count();
         self.readers.iter_mut().filter(|proxy| proxy.is_asked(pushed)).for_each(|proxy| proxy.asked(now));
+        self.announcements.note_delays(now, &self.readers);
         self.inactivity.await_answers(now);
         if more == 0 {
             self.announce_withheld(index, true, history, out);

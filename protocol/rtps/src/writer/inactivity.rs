@@ -1,8 +1,9 @@
 //! DDS 1.4 §2.2.3.14 RELIABILITY, §2.2.3.18 HISTORY: a reader that does not answer must not hold up a writer that keeps
 //! everything until it is acknowledged, and all other readers with it.
 //!
-//! A reader that leaves every request for an acknowledgment without an answer for `inactive_after` is *inactive*. Nothing
-//! but a HEARTBEAT of its own is sent to it, ever less often, and when the history is full the oldest change that all others
+//! A reader that leaves every request for an acknowledgment without an answer for `inactive_after` is *inactive*. So is one that
+//! answers, but asks for the same again and again for so long although it is sent that. To one that is silent nothing
+//! but a HEARTBEAT of its own is sent, ever less often, and when the history is full the oldest change that all others
 //! have acknowledged is released. A reader that answers again gets all that is left, and new data; a HEARTBEAT tells it
 //! what is gone, which it counts as lost. Until it has caught up with half of the history it is still not waited for:
 //! else the writer would have to wait for its repairs.
@@ -26,6 +27,17 @@ pub(crate) struct Silence {
     last_call: Option<MonoTime>,
     /// When an inactive reader is asked again, and how long after the last time that is.
     probe: (MonoTime, Duration),
+    /// What it asked for last although that had been sent again, and when it did so first.
+    stall: Option<(Lacking, MonoTime)>,
+}
+
+/// What a reader lacks first, as its request says: when that changes, something has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lacking {
+    /// A change.
+    Change(SequenceNumber),
+    /// Fragments of a change: the first of them, and how many are named.
+    Fragments(SequenceNumber, u32, u32),
 }
 
 /// Whether to wait for a reader that does not answer.
@@ -43,6 +55,22 @@ impl Silence {
     /// The reader has answered.
     pub(super) fn end(&mut self) {
         (self.unanswered, self.last_call) = (None, None);
+    }
+
+    /// Since when it asks for the same again and again although it was sent that; it asks now.
+    fn lacks(&mut self, now: MonoTime, lacking: Lacking) -> MonoTime {
+        match self.stall {
+            Some((before, since)) if before == lacking => since,
+            _ => {
+                self.stall = Some((lacking, now));
+                now
+            }
+        }
+    }
+
+    /// It asks for nothing.
+    pub(super) fn lacks_nothing(&mut self) {
+        self.stall = None;
     }
 
     /// Whether to wait for a reader that has not answered `since` then and becomes inactive `after` so long. Shortly before, it
@@ -107,9 +135,10 @@ impl Inactivity {
         }
     }
 
-    /// What is to be remembered of a new reader that acknowledges; nothing if readers never become inactive.
-    pub(super) fn silence(&self) -> Option<Silence> {
-        self.after.map(|_| Silence::default())
+    /// What is to be remembered of a new reader that acknowledges, and may `delay` its answers; nothing if readers never become
+    /// inactive.
+    pub(super) fn silence(&self, delay: bool) -> Option<Silence> {
+        (delay || self.after.is_some()).then(Silence::default)
     }
 
     /// When there is something to do.
@@ -220,6 +249,22 @@ impl Writer {
         }
     }
 
+    /// A reader asks for what was sent to it again already. If it has asked for nothing else for as long as readers are waited
+    /// for, it answers but gets no further: it is not waited for until it does.
+    pub(super) fn note_lack(&mut self, now: MonoTime, index: usize, lacking: Lacking) {
+        let pushed = self.transmission.pushed();
+        let (Some(after), Some(proxy)) = (self.inactivity.after, self.readers.get_mut(index)) else { return };
+        let Some(silence) = proxy.silence.as_mut() else { return };
+        if now.since(silence.lacks(now, lacking)) < after || proxy.standing != Standing::Active {
+            return;
+        }
+        silence.return_to = pushed;
+        proxy.standing = Standing::Returning;
+        self.stats.readers_inactivated = self.stats.readers_inactivated.saturating_add(1);
+        self.inactivity.turned(proxy.guid(), false);
+        self.readers_changed();
+    }
+
     /// Asks an inactive reader, if it is time.
     fn probe(&mut self, now: MonoTime, index: usize, history: &dyn WriterHistory, out: &mut Outbox) {
         let most = self.cfg.heartbeat_max_period;
@@ -302,11 +347,11 @@ mod tests {
         inactivity.await_answers(seconds(1));
         inactivity.await_answers(seconds(3));
         assert_eq!(inactivity.deadline(), Some(seconds(6)), "after the first question");
-        assert!(inactivity.silence().is_some());
+        assert!(inactivity.silence(false).is_some());
         for never in [Duration::ZERO, Duration::INFINITE] {
             let mut inactivity = Inactivity::new(&WriterConfig { inactive_after: never, ..cfg.clone() });
             inactivity.await_answers(seconds(1));
-            assert!(inactivity.deadline().is_none() && inactivity.silence().is_none());
+            assert!(inactivity.deadline().is_none() && inactivity.silence(false).is_none());
         }
     }
 

@@ -3,15 +3,18 @@
 //!
 //! The size of a fragment is the same for everybody and for ever: readers put a change together from fragments of one size, and
 //! one that comes later, or a repair, may take a way that carries less. So longer datagrams have more fragments each, and a
-//! change that fits into one of them is a DATA there, which whoever misses it may get in fragments.
+//! change that fits into one of them is a DATA there. Whoever misses it gets a DATA again, as far as the way to it carries that: there
+//! are readers that do not survive fragments among changes that come whole.
 
 use super::Writer;
+use super::readers::ReaderProxy;
 use super::repairs::WHOLE;
 use super::transmission::cost;
 use crate::emit::Framing;
 use crate::{Change, WriterHistory};
+use alloc::vec::Vec;
 use dunlin_buf::Outbox;
-use dunlin_core::{Behaviour, EntityId, Locator, MonoTime, Path, VendorId};
+use dunlin_core::{Behaviour, EntityId, Locator, MonoTime, Path, SequenceNumber, VendorId};
 use dunlin_wire::{Heartbeat, MessageBuilder, size};
 
 /// Octets that are left free behind the data for what announces it and asks for an answer.
@@ -20,6 +23,38 @@ const TAIL: usize = size::HEARTBEAT_OF_GROUP + size::HEARTBEAT_FRAG + size::ECHO
 const AROUND: usize = size::HEADER + size::INFO_DST + TAIL;
 /// Longest datagram, a little less than UDP has.
 const LONGEST: usize = 65_000;
+
+/// A change that never arrived whole so often is repaired in fragments: there may be no room for long datagrams where they arrive.
+const WHOLE_REPAIRS: u32 = 3;
+/// Times that changes began to leave in longer or shorter datagrams, as far as that is remembered.
+const MAX_FORMS: usize = 16;
+
+/// Which changes left whole when they were new, although they are longer than a usual datagram.
+#[derive(Debug, Default)]
+pub(super) struct Forms {
+    /// From this change on, those that fit into so many octets; ascending.
+    since: Vec<(SequenceNumber, usize)>,
+}
+
+impl Forms {
+    /// A large change leaves now, whole if it fits into so many octets.
+    fn note(&mut self, sn: SequenceNumber, longest: usize) {
+        if self.since.last().is_some_and(|(_, last)| *last == longest) {
+            return;
+        }
+        if self.since.len() >= MAX_FORMS {
+            self.since.remove(0);
+        }
+        self.since.push((sn, longest));
+    }
+
+    /// Whether a change left whole that takes so many octets; one that never left, or is older than all that is remembered, as
+    /// its neighbours would.
+    fn was_whole(&self, sn: SequenceNumber, octets: usize) -> bool {
+        let form = self.since.iter().rev().find(|(from, _)| *from <= sn).or(self.since.first());
+        form.is_none_or(|(_, longest)| octets <= *longest)
+    }
+}
 
 /// Octets of a datagram besides the fragments.
 fn head(inline: usize) -> usize {
@@ -60,21 +95,40 @@ impl Writer {
         if proxy.was_repaired(change.sn, WHOLE) {
             return 1;
         }
+        let longest = self.longest_repair(proxy, group);
+        if longest <= self.cfg.max_message_size {
+            return 1;
+        }
+        let room = longest.saturating_sub(head(self.inline.len()));
+        let fragments = room.checked_div(usize::from(self.framing.fragment_size_of(change))).unwrap_or(1);
+        u32::try_from(fragments).unwrap_or(u32::MAX).clamp(1, u32::from(u16::MAX))
+    }
+
+    /// Octets of the longest datagram with repairs for a reader, or for a group that others listen to as well; no more than usual if
+    /// one of them does not accept longer ones.
+    fn longest_repair(&self, proxy: &ReaderProxy, group: Option<&Locator>) -> usize {
         let takes = |vendor: &VendorId| vendor.does(Behaviour::AcceptsLargeDatagrams);
         // A datagram for one reader may name nobody, and then is for all that are there.
         let all_take = match group {
             Some(_) => self.readers.iter().all(|proxy| takes(&proxy.cfg.vendor)),
             None => takes(&proxy.cfg.vendor),
         };
+        if !all_take {
+            return 0;
+        }
         let to = group.map_or(proxy.directed(), core::slice::from_ref);
         let longest = to.iter().map(|to| self.datagram_to(to)).min().unwrap_or(0);
-        let longest = longest.min(self.transmission.window().longest().unwrap_or(LONGEST)).min(LONGEST);
-        if !all_take || longest <= self.cfg.max_message_size {
-            return 1;
-        }
-        let room = longest.saturating_sub(head(self.inline.len()));
-        let fragments = room.checked_div(usize::from(self.framing.fragment_size_of(change))).unwrap_or(1);
-        u32::try_from(fragments).unwrap_or(u32::MAX).clamp(1, u32::from(u16::MAX))
+        longest.min(self.transmission.window().longest().unwrap_or(LONGEST)).min(LONGEST)
+    }
+
+    /// Whether a large change, whose inline QoS is prepared, is repaired whole for a reader: as it left, if the way carries that.
+    pub(super) fn is_repaired_whole(&self, index: usize, change: &Change) -> bool {
+        let (Some(_), Some(proxy)) = (&self.cfg.paths, self.readers.get(index)) else { return false };
+        let whole = AROUND.saturating_add(Framing::data_len(change, &self.inline));
+        self.cfg.fragment_size == 0
+            && self.forms.was_whole(change.sn, whole)
+            && proxy.account.log.repeats(change.sn) < WHOLE_REPAIRS
+            && whole <= self.longest_repair(proxy, None)
     }
 
     /// Sends a change that fills more than one usual datagram, or what pacer and window allow of it; whether all of it has left.
@@ -86,6 +140,9 @@ impl Writer {
         out: &mut Outbox,
     ) -> bool {
         let longest = self.longest_datagram();
+        if self.transmission.next_fragment() == 1 {
+            self.forms.note(change.sn, longest);
+        }
         if longest <= self.cfg.max_message_size {
             let total = self.framing.fragment_count(change);
             return self.push_fragments(now, change, total, history, out);
@@ -180,7 +237,7 @@ impl Writer {
         }
         let (wanted, for_all) = (self.transmission.window().wants_echo(cost(len)), self.goes_to_all());
         if wanted && for_all {
-            if heartbeat.is_none() {
+            if heartbeat.is_none() && !self.announcements.only_ask() {
                 let through = if last { change.sn } else { self.transmission.pushed() };
                 let told = self.announce(EntityId::UNKNOWN, through, history);
                 message.heartbeat(&Heartbeat { final_flag: true, ..told });

@@ -59,7 +59,7 @@ impl Writer {
         let room = self.room_in_memory(&proxy);
         let position = self.transmission.window().position();
         proxy.flow = self.has_window(&proxy).then(|| Box::new(Flow::new(position, room)));
-        proxy.silence = self.inactivity.silence().filter(|_| reliable).map(Box::new);
+        proxy.silence = self.inactivity.silence(proxy.delays_answers()).filter(|_| reliable).map(Box::new);
         if wants_history && reliable {
             proxy.acked = first.previous();
         } else if wants_history && first <= last {
@@ -71,6 +71,7 @@ impl Writer {
         }
         self.add(slot, proxy);
         self.transmission.survey(&self.readers);
+        self.announcements.note_delays(now.mono, &self.readers);
         if reliable {
             self.announce_withheld(slot, true, history, out);
             self.heartbeat_soon(now.mono);

@@ -39,6 +39,7 @@ use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{Duration, Guid, MonoTime, Now, SequenceNumber, SnRange};
 use dunlin_wire::HeartbeatGroup;
 use inactivity::Inactivity;
+use large_datagrams::Forms;
 use readers::{ReaderProxy, Readers};
 use repairs::Repairs;
 use transmission::Transmission;
@@ -64,6 +65,8 @@ pub struct Writer {
     repairs: Repairs,
     withheld: Withheld,
     inactivity: Inactivity,
+    /// How large changes left.
+    forms: Forms,
 
     // Scratch
     /// Inline QoS of the change that is just leaving.
@@ -87,6 +90,7 @@ impl Writer {
             repairs: Repairs::new(&cfg),
             withheld: Withheld::default(),
             inactivity: Inactivity::new(&cfg),
+            forms: Forms::default(),
             inline: Vec::new(),
             gaps: Vec::new(),
             stats: WriterStats::default(),

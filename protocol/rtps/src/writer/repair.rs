@@ -313,6 +313,10 @@ impl Writer {
                 if self.repair_through_memory(now, index, change, out) {
                     continue;
                 }
+                if self.is_repaired_whole(index, change) {
+                    self.repair_data(now, index, change, history, out);
+                    continue;
+                }
                 if self.repair_in_fragments(now, index, change, out) == Progress::Deferred {
                     return Progress::Deferred;
                 }
@@ -402,7 +406,8 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) {
-        let group = self.shared_group(now, index, first.sn);
+        let usual = !self.framing.needs_fragments(first, &self.inline);
+        let group = if usual { self.shared_group(now, index, first.sn) } else { None };
         let Some(proxy) = self.readers.get(index) else { return };
         let guid = proxy.guid();
         let unannounced = !proxy.unannounced.is_empty();
@@ -410,7 +415,8 @@ impl Writer {
             .saturating_add(size::INFO_DST)
             .saturating_add(if unannounced { size::GAP_MAX } else { 0 })
             .saturating_add(Framing::data_len(first, &self.inline));
-        let directed = group.is_none() && directed_len <= self.cfg.max_message_size;
+        // In a datagram that is longer than usual there is room.
+        let directed = group.is_none() && (!usual || directed_len <= self.cfg.max_message_size);
         let mut message = self.framing.begin(out);
         if directed && unannounced {
             self.put_withheld(index, &mut message);
@@ -426,7 +432,7 @@ impl Writer {
         while let Some(change) = next {
             self.framing.put_data(&mut message, change, &self.inline, reader_id);
             self.repaired(now, index, change.sn);
-            next = self.next_small(index, history).filter(|_| directed && !message.is_sealed());
+            next = self.next_small(index, history).filter(|_| directed && usual && !message.is_sealed());
             if let Some(change) = next {
                 self.grant(index, change);
                 self.prepare_inline(change, index);

@@ -1,10 +1,11 @@
 """Cyclone DDS as a peer: `peer.py ROLE DOMAIN`, roles shape-pub, shape-sub, video-pub, video-sub,
-report-pub, report-sub, type-ask, mismatched.
+report-pub, report-sub, type-ask, mismatched. PEER_KEEP_LAST is the depth of a KEEP_LAST history in place of KEEP_ALL.
 
 Speaks the line protocol of tests/interop/README.md on standard input and output.
 """
 
 import json
+import os
 import sys
 import threading
 import time
@@ -26,11 +27,13 @@ from topic_types import Report, ShapeType, VideoEncoding, VideoFrame
 
 
 TOPICS = {"shape": ("Square", ShapeType), "video": ("Video", VideoFrame), "report": ("Reports", Report)}
+DEPTH = int(os.environ.get("PEER_KEEP_LAST", "0"))
+HISTORY = Policy.History.KeepLast(DEPTH) if DEPTH else Policy.History.KeepAll
 QOS = Qos(
     Policy.Reliability.Reliable(duration(seconds=10)),
     Policy.Durability.TransientLocal,
-    Policy.History.KeepAll,
-    Policy.DurabilityService(0, Policy.History.KeepAll, -1, -1, -1),
+    HISTORY,
+    Policy.DurabilityService(0, HISTORY, -1, -1, -1),
     Policy.WriterDataLifecycle(autodispose=False),
 )
 
@@ -69,7 +72,10 @@ class Publisher:
             self.writer.unregister_instance(self.shape(*args))
         elif verb == "frames":
             camera, count, length = args[0], int(args[1]), int(args[2])
+            period = int(args[3]) / 1e6 if len(args) > 3 else 0
+            begin = time.monotonic()
             for number in range(count):
+                time.sleep(max(0, begin + number * period - time.monotonic()))
                 payload = payload_of(number, length)
                 self.writer.write(
                     VideoFrame(camera, number, time.time_ns(), VideoEncoding.OPAQUE, 0, 0, True, payload)

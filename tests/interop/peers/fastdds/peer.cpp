@@ -2,6 +2,7 @@
 // `xcdr2` is the representation of a publisher; Fast DDS 2 has only XCDR1.
 // PEER_FILTER, EXPRESSION or EXPRESSION|PARAMETER|…, makes shape-sub a reader of a content-filtered topic (Fast DDS 2).
 // PEER_DATA_ADDRESS is an address at which it announces to receive data, apart from discovery.
+// PEER_KEEP_LAST is the depth of a KEEP_LAST history in place of KEEP_ALL.
 // PEER_TCP_LISTEN is a port of TCP that it listens at, in place of UDP; PEER_TCP_PEER one of this host that it connects to.
 // Speaks the line protocol of tests/interop/README.md on standard input and output.
 #if __has_include(<fastdds/rtps/transport/UDPv4TransportDescriptor.hpp>)
@@ -75,6 +76,10 @@ static void common(Qos& qos) {
     qos.reliability().max_blocking_time = Duration_t(10, 0);
     qos.durability().kind = TRANSIENT_LOCAL_DURABILITY_QOS;
     qos.history().kind = KEEP_ALL_HISTORY_QOS;
+    if (const char* depth = std::getenv("PEER_KEEP_LAST")) {
+        qos.history().kind = KEEP_LAST_HISTORY_QOS;
+        qos.history().depth = std::atoi(depth);
+    }
     qos.endpoint().history_memory_policy = PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
 }
 
@@ -120,9 +125,12 @@ static std::string command(DataWriter* writer, std::istringstream& words) {
             return writer->unregister_instance(&shape, HANDLE_NIL) == OK ? "ok" : "error unregister";
     } else if (verb == "frames") {
         VideoFrame frame;
-        uint64_t count = 0, length = 0;
-        words >> frame.camera_id >> count >> length;
+        uint64_t count = 0, length = 0, period = 0;
+        words >> frame.camera_id >> count >> length >> period;
+        auto next = Clock::now();
         for (uint64_t number = 0; number < count; ++number) {
+            std::this_thread::sleep_until(next);
+            next += std::chrono::microseconds(period);
             frame.frame_number = number;
             frame.payload = payload_of(number, length);
             if (!write_sample(writer, frame)) return "error write";

@@ -9,7 +9,9 @@ use crate::writer::transmission::Flow;
 use crate::writer::withheld::Separation;
 use crate::{ReaderProxyConfig, WriterConfig};
 use alloc::boxed::Box;
-use dunlin_core::{Duration, Guid, Locator, MonoTime, SequenceNumber, SequenceNumberSet, SnRange, SnRanges};
+use dunlin_core::{
+    Behaviour, Duration, Guid, Locator, MonoTime, SequenceNumber, SequenceNumberSet, SnRange, SnRanges,
+};
 
 /// Most intervals of changes a reader can have requested at once: an ACKNACK has 256 bits.
 pub(crate) const MAX_REQUEST_INTERVALS: usize = 160;
@@ -321,6 +323,11 @@ impl ReaderProxy {
         if let Some(silence) = &mut self.silence {
             silence.unanswered.get_or_insert(now);
         }
+    }
+
+    /// Whether a HEARTBEAT behind one that asks it something keeps it from answering.
+    pub(crate) fn delays_answers(&self) -> bool {
+        self.reliable && self.standing != Standing::Silent && self.cfg.vendor.does(Behaviour::DelaysAnswers)
     }
 
     /// When `on_timer` has work for this reader.

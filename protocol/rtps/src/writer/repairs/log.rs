@@ -97,6 +97,11 @@ impl RepairLog {
         until(WHOLE).max(until(fragment)).filter(|until| *until > now)
     }
 
+    /// How often a whole change was repaired, up to a few times.
+    pub(crate) fn repeats(&self, sn: SequenceNumber) -> u32 {
+        self.find((sn, WHOLE)).map_or(0, |repair| repair.repeats.saturating_add(1))
+    }
+
     /// Whether a change, or a fragment of it, was repaired before, or may have been.
     pub(crate) fn knows(&self, sn: SequenceNumber, fragment: u32) -> bool {
         let full = self.repairs.len() >= MAX_REPAIRED;
