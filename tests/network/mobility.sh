@@ -10,12 +10,12 @@ cd "$(dirname "$0")/../.."
 DEADLINE=12
 COUNT=4000
 RATE=100
+# The only interface is away for longer than it takes until a reader is inactive; the history has room for 16 seconds.
+DEPTH=1600
 FAMILY=${FAMILY:-4}
 build_programs
 PROGRAMS=$(realpath "$PROGRAMS")
 export PROGRAMS DUNLIN_SHARED_MEMORY_ENABLED=false DUNLIN_NETWORK_INTERFACE_POLL=${POLL:-500ms}
-# The only interface is away for longer than a full history waits for a reader unless this is set: nothing is to be given up.
-export DUNLIN_RELIABILITY_INACTIVE_AFTER=10s
 if [ "$FAMILY" = 6 ]; then
     export DUNLIN_NETWORK_IPV4=false DUNLIN_NETWORK_IPV6=true
 fi
@@ -68,7 +68,7 @@ ip netns add "$aside" || refuse "cannot make a network namespace"
 link veth0 99
 ip netns exec "$far" "$PROGRAMS/frames_subscriber" 1000 "$COUNT" >"$files/subscriber" 2>&1 &
 subscriber=$!
-ip netns exec "$near" "$PROGRAMS/frames_publisher" 1000 "$COUNT" "$RATE" 0 256 >"$files/publisher" 2>&1 &
+ip netns exec "$near" "$PROGRAMS/frames_publisher" 1000 "$COUNT" "$RATE" 0 "$DEPTH" >"$files/publisher" 2>&1 &
 publisher=$!
 
 steps=()

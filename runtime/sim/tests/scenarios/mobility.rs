@@ -77,3 +77,47 @@ fn a_stream_goes_on_when_the_only_interface_comes_back_with_another_address() {
         assert!(!events.iter().any(parted), "side {side}, seed {seed}");
     }
 }
+
+/// The interface of one side is away for three to nine seconds while the writer goes on, with lease and patience as they are
+/// unless set: the reader is inactive meanwhile, but not lost. Nothing is lost that the history has room for.
+fn away(side: usize, seed: u64, limited: bool, seconds: u64) {
+    const PER_SECOND: u64 = 200;
+    let case = format!("side {side}, {seconds} s, limited: {limited}");
+    let (filling, total) = (Filling::new(100), (seconds + 4) * PER_SECOND);
+    let (mut world, nodes) = world_on(seed, 2, PathConfig::default());
+    let offered = keep_all_writer().max_blocking_time(ms(1));
+    // Room for what is written while nobody answers, and until the other side is found again.
+    let room = i32::try_from(total).unwrap();
+    let offered = if limited { offered.resource_limits(room, 1, room) } else { offered };
+    let writer = writer(&mut world, nodes[0], "Moving", offered);
+    let reader = reader(&mut world, nodes[1], "Moving", keep_all_reader());
+    until_matched(&mut world, &[&writer], &[&reader]);
+    let (mut taken, mut inactive) = (Vec::new(), false);
+    for number in 0..total {
+        if number == PER_SECOND {
+            world.partition(&nodes[..1], &nodes[1..]);
+        } else if number == (seconds + 1) * PER_SECOND {
+            world.heal();
+            world.change_address(nodes[side], Ipv4Addr::new(172, 16, 0, 9), true);
+        }
+        write_all(&mut world, nodes[0], &writer, &filling, [number], 100);
+        world.run_for(ms(1_000 / PER_SECOND as i64));
+        inactive |= writer.is_inactive(reader.guid()) == Some(true);
+    }
+    world.run_until(|_| reader.len() as u64 >= total, secs(20)).expect(&case);
+    taken.extend(take_numbers(&mut world, nodes[1], &reader, &filling));
+    assert_eq!(taken, (0..total).collect::<Vec<_>>(), "{case}");
+    let lost = |event: &Event| matches!(event, Event::SampleLost { .. });
+    assert!(!events(&mut world, nodes[1]).iter().any(lost), "{case}");
+    assert!(inactive || seconds <= 3, "{case}");
+    assert_eq!(writer.stats().released_unacknowledged, 0, "{case}");
+}
+
+#[test]
+fn an_interface_that_is_away_for_seconds_costs_no_sample_that_there_is_room_for() {
+    for (side, limited) in [(0, true), (1, false), (1, true)] {
+        for seconds in [3, 5, 7, 9] {
+            away(side, seconds, limited, seconds);
+        }
+    }
+}
