@@ -64,6 +64,10 @@ const FORGIVING: u32 = 256;
 const LOOKS: u32 = 8;
 /// An offer of the core that takes longer was taken up.
 const TAKEN: Duration = Duration::from_micros(5);
+/// Who was away for so long had to wait for its turn: others have use for every core.
+const TURN: Duration = Duration::from_micros(500);
+/// Waits without spinning if that happens again and again, at most.
+const MOST_CONTENDED: u32 = 1 << 18;
 
 /// Whether the next wait will be short, from those before it.
 #[derive(Debug, Default)]
@@ -110,14 +114,15 @@ impl Prediction {
     /// A spin ended in vain.
     fn miss(&mut self) {
         self.remember(false);
-        self.penalty = (self.penalty * 2).clamp(REST, MOST_REST);
+        self.penalty = (self.penalty * 2).clamp(REST, MOST_REST.max(self.penalty));
         self.rest = self.penalty;
     }
 
     /// Somebody else had use for the core, and for the other one too.
     fn contended(&mut self) {
         self.history = 0;
-        (self.penalty, self.rest) = (MOST_REST, MOST_REST);
+        self.penalty = (self.penalty * 2).clamp(MOST_REST, MOST_CONTENDED);
+        self.rest = self.penalty;
     }
 }
 
@@ -209,6 +214,7 @@ impl<'a> Waiter<'a> {
         recv: &mut impl FnMut(RecvMode) -> io::Result<bool>,
     ) -> io::Result<bool> {
         let budget = self.prediction.budget(self.spin);
+        let mut before = start;
         loop {
             for _ in 0..LOOKS {
                 if recv(RecvMode::NonBlocking)? {
@@ -218,12 +224,22 @@ impl<'a> Waiter<'a> {
                 std::hint::spin_loop();
             }
             let offered = Instant::now();
+            if offered - before > TURN {
+                // A few looks take a few microseconds: the core was taken meanwhile.
+                self.prediction.contended();
+                return Ok(false);
+            }
             if offered - start > budget {
                 self.prediction.miss();
                 return Ok(false);
             }
             std::thread::yield_now();
-            let away = offered.elapsed();
+            before = Instant::now();
+            let away = before - offered;
+            if away > TURN {
+                self.prediction.contended();
+                return Ok(false);
+            }
             if away <= TAKEN {
                 self.shared = 0;
             } else if !self.move_on(away) {
@@ -358,6 +374,16 @@ mod tests {
             })
             .count();
         assert_eq!(waits, MOST_REST as usize);
+        // Again and again: each time twice as long.
+        let mut rests = Vec::new();
+        for _ in 0..10 {
+            prediction.contended();
+            rests.push(prediction.rest);
+        }
+        assert_eq!(rests[..3], [2 * MOST_REST, 4 * MOST_REST, 8 * MOST_REST]);
+        assert_eq!(rests[9], MOST_CONTENDED);
+        prediction.miss();
+        assert_eq!(prediction.rest, MOST_CONTENDED, "a spin in vain forgives nothing");
     }
 
     #[test]
