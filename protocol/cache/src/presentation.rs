@@ -19,6 +19,11 @@ use writers::{GroupWriters, Writers};
 
 mod writers;
 
+/// Time from the first question of a writer how far it is to the second; it doubles with each that changes nothing.
+const ASKED_AGAIN: Duration = Duration::from_millis(2);
+/// Longest time between such questions.
+const ASKED_RARELY: Duration = Duration::from_millis(256);
+
 /// Writers of a publisher that are lost and may have had a part in what is to come, at most.
 const MAX_LOST: usize = 64;
 
@@ -131,9 +136,8 @@ struct Entry<T> {
     set: Option<SequenceNumber>,
     end: bool,
     writers: Option<GroupDigest>,
-    /// How many readers it has come to.
-    arrived: usize,
-    items: Unit<T>,
+    /// For each reader that it has come to: what that is to be shown, if anything.
+    items: Vec<(EntityId, Option<T>)>,
     octets: usize,
 }
 
@@ -154,9 +158,32 @@ struct Progress {
     /// When the writer was lost, its publisher was at this number. It had a part in sets up to here at most, unless it is gone:
     /// then what it wrote behind that may be gone with it.
     lost_at: Option<SequenceNumber>,
+    /// The last question how far it is.
+    asked: Option<Asked>,
+}
+
+/// A writer was asked whether it has come this far.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    needed: SequenceNumber,
+    /// When it may be asked that again.
+    again_at: MonoTime,
+    /// The time to that.
+    wait: Duration,
 }
 
 impl Progress {
+    /// When it may be asked whether it has come this far; at once if that is a new question.
+    fn may_be_asked(&self, needed: SequenceNumber) -> MonoTime {
+        self.asked.filter(|asked| asked.needed == needed).map_or(MonoTime(0), |asked| asked.again_at)
+    }
+
+    fn note_asked(&mut self, now: MonoTime, needed: SequenceNumber) {
+        let before = self.asked.filter(|asked| asked.needed == needed);
+        let wait = before.map_or(ASKED_AGAIN, |asked| asked.wait.times(2).min(ASKED_RARELY));
+        self.asked = Some(Asked { needed, again_at: now.plus(wait), wait });
+    }
+
     /// Whether a change arrived without one before it that was meant for the reader.
     fn misses(&self, place: &Place) -> bool {
         match self.last_sn {
@@ -170,6 +197,11 @@ impl Progress {
 
     fn alive(&self) -> bool {
         self.lost_at.is_none()
+    }
+
+    /// Whether it can say more than it has, about what is needed.
+    fn is_behind(&self, needed: SequenceNumber) -> bool {
+        self.alive() && self.reliable && self.passed < needed
     }
 
     /// Whether nothing of a set is still to come.
@@ -259,6 +291,7 @@ impl<T> Presentation<T> {
             passed: SequenceNumber::ZERO,
             holes: None,
             lost_at: None,
+            asked: None,
         });
     }
 
@@ -333,12 +366,15 @@ impl<T> Presentation<T> {
             set: place.set,
             end: place.end,
             writers: place.writers,
-            arrived: 0,
             items: Vec::new(),
             octets: 0,
         });
-        entry.arrived = entry.arrived.saturating_add(1);
-        entry.items.extend(item.map(|item| (stream.reader, item)));
+        match entry.items.iter_mut().find(|(reader, _)| *reader == stream.reader) {
+            // A reader that has met the writer again is given the history again.
+            Some((_, Some(_))) => return,
+            Some((_, none)) => *none = item,
+            None => entry.items.push((stream.reader, item)),
+        }
         entry.octets = entry.octets.saturating_add(octets);
         self.octets = self.octets.saturating_add(octets);
     }
@@ -416,16 +452,33 @@ impl<T> Presentation<T> {
         served.is_some()
     }
 
-    /// The writers that have to say how far they are, so that what waits can be released, with their readers.
-    pub fn lagging(&self) -> Vec<(EntityId, Guid)> {
+    /// When readers have to ask which of their writers how far they are, so that what waits can be released. Whose answer has
+    /// changed nothing is asked again ever less often: it may never come as far as a damaged change says.
+    pub fn lagging(&self) -> Vec<(EntityId, Guid, MonoTime)> {
         let mut found = Vec::new();
         // Who had to be turned away is late for a reason.
         for publisher in self.publishers.values().filter(|publisher| publisher.refused.is_none()) {
             let Some(needed) = publisher.needed() else { continue };
-            let behind = publisher.live().filter(|stream| stream.reliable && stream.passed < needed);
-            found.extend(behind.map(|stream| (stream.reader, stream.writer)));
+            let behind = publisher.live().filter(|stream| stream.is_behind(needed));
+            found.extend(behind.map(|stream| (stream.reader, stream.writer, stream.may_be_asked(needed))));
         }
         found
+    }
+
+    /// The writers that a reader asks now.
+    pub fn ask(&mut self, now: MonoTime, reader: EntityId) -> Vec<Guid> {
+        let mut asked = Vec::new();
+        for publisher in self.publishers.values_mut().filter(|publisher| publisher.refused.is_none()) {
+            let Some(needed) = publisher.needed() else { continue };
+            let behind = publisher.streams.iter_mut().filter(|stream| {
+                stream.reader == reader && stream.is_behind(needed) && stream.may_be_asked(needed) <= now
+            });
+            for stream in behind {
+                stream.note_asked(now, needed);
+                asked.push(stream.writer);
+            }
+        }
+        asked
     }
 
     /// The sources that have something which found no room when it was to be shown.
@@ -501,8 +554,8 @@ impl<T> Publisher<T> {
 
     /// Whether a change has come to all readers of its writer.
     fn is_everywhere(&self, entry: &Entry<T>) -> bool {
-        let readers = self.live().filter(|stream| stream.writer == entry.writer).count();
-        entry.arrived >= readers
+        let has = |reader| entry.items.iter().any(|(of, _)| *of == reader);
+        self.live().filter(|stream| stream.writer == entry.writer).all(|stream| has(stream.reader))
     }
 
     /// Where a set ends, if that is known.
@@ -675,7 +728,8 @@ impl<T> Publisher<T> {
         let last = taken.iter().rev().find_map(|(number, entry)| Some((*number, entry.writers?)));
         self.settled_with = last.or(self.settled_with);
         let octets = taken.values().fold(0usize, |sum, entry| sum.saturating_add(entry.octets));
-        let unit: Unit<T> = taken.into_values().flat_map(|entry| entry.items).collect();
+        let items = taken.into_values().flat_map(|entry| entry.items);
+        let unit: Unit<T> = items.filter_map(|(reader, item)| Some((reader, item?))).collect();
         for stream in &mut self.streams {
             stream.holes = stream.holes.filter(|holes| holes.last > self.settled);
         }

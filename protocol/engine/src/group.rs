@@ -409,11 +409,10 @@ impl SubscriberGroup {
         self.release(now, out);
     }
 
-    /// The writers that a reader has to ask how far they are.
-    pub(crate) fn lagging(&self, reader: EntityId) -> Vec<Guid> {
-        let state = self.state.lock();
-        let all = if state.accesses > 0 { Vec::new() } else { state.waiting.lagging() };
-        all.into_iter().filter(|(of, _)| *of == reader).map(|(_, writer)| writer).collect()
+    /// The writers that a reader has to ask now how far they are.
+    pub(crate) fn lagging(&self, now: Now, reader: EntityId) -> Vec<Guid> {
+        let mut state = self.state.lock();
+        if state.accesses > 0 { Vec::new() } else { state.waiting.ask(now.mono, reader) }
     }
 
     /// Shows what has waited long enough, in all readers before anybody else may look again.
@@ -443,9 +442,9 @@ impl SubscriberGroup {
             blocked.sources.clear();
             blocked.sources.extend(waiting.refused());
         }
-        for (reader, _) in waiting.lagging() {
+        for (reader, _, at) in waiting.lagging() {
             if let Some(slot) = slots.iter().find(|slot| slot.id() == reader) {
-                slot.look_at(now.mono.plus(PATIENCE), out);
+                slot.look_at(at.max(now.mono.plus(PATIENCE)), out);
             }
         }
         if let Some((due, slot)) = waiting.next_deadline().zip(slots.first()) {

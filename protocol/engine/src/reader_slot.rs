@@ -547,7 +547,7 @@ impl ReaderSlot {
     }
 
     pub(crate) fn on_protocol_timer(&self, now: Now, out: &mut Output) {
-        let lagging = self.group.as_ref().map(|group| group.lagging(self.id())).unwrap_or_default();
+        let lagging = self.group.as_ref().map(|group| group.lagging(now, self.id())).unwrap_or_default();
         self.protocol(now, out, |protocol, sink, outbox| {
             protocol.armed = None;
             if protocol.deleted {
