@@ -123,8 +123,8 @@ impl Requests {
         }
     }
 
-    /// Adds a request for fragments, from the first of `numbers` on, in place of an older one for the same fragments. True when
-    /// some have to wait because they were just repaired.
+    /// Adds a request for fragments, from the first of `numbers` on, in place of what older ones say of the same fragments. True
+    /// when some have to wait because they were just repaired.
     pub(crate) fn add_fragments(
         &mut self,
         now: MonoTime,
@@ -145,7 +145,13 @@ impl Requests {
             }
         }
         let requests = &mut self.fragments;
-        requests.retain(|other| (other.sn, other.fragments.base()) != (sn, base));
+        let last = numbers.iter().last().unwrap_or(base);
+        requests.retain_mut(|other| {
+            if other.sn == sn {
+                other.fragments = without(&other.fragments, base, last);
+            }
+            !other.fragments.is_empty()
+        });
         let wanted = [(at_once, now), (later, later_at.unwrap_or(now))];
         for (fragments, not_before) in wanted.into_iter().filter(|(fragments, _)| !fragments.is_empty()) {
             if requests.len() >= MAX_FRAGMENT_REQUESTS {
@@ -154,5 +160,47 @@ impl Requests {
             requests.push(FragmentRequest { sn, fragments, next: base, not_before });
         }
         later_at.is_some()
+    }
+}
+
+/// The fragments that lie before the first or behind the last.
+fn without(fragments: &FragmentNumberSet, first: u32, last: u32) -> FragmentNumberSet {
+    let mut left = FragmentNumberSet::empty(fragments.base());
+    fragments
+        .iter()
+        .filter(|number| *number < first || *number > last)
+        .for_each(|number| _ = left.insert(number));
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dunlin_core::Duration;
+
+    fn set(numbers: core::ops::RangeInclusive<u32>) -> FragmentNumberSet {
+        let mut set = FragmentNumberSet::empty(*numbers.start());
+        numbers.for_each(|number| assert!(set.insert(number)));
+        set
+    }
+
+    /// A reader that gets fragments slowly asks for what is still missing again and again, each time from a later one on.
+    #[test]
+    fn what_a_reader_asks_for_again_is_wanted_once() {
+        let suppression = Suppression { least: Duration::from_millis(2), round_trip: Duration::ZERO };
+        let (mut requests, log, now) = (Requests::default(), RepairLog::new(), MonoTime(5));
+        let wanted = |requests: &Requests| -> Vec<u32> {
+            requests.fragments.iter().flat_map(|request| request.fragments.iter()).collect()
+        };
+        for first in 1..=20 {
+            requests.add_fragments(now, SequenceNumber(7), &set(first..=100), &log, suppression);
+        }
+        let mut numbers = wanted(&requests);
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..=100).collect::<Vec<_>>());
+        // What lies behind the last that a later request names stays wanted, and so do those of other changes.
+        requests.add_fragments(now, SequenceNumber(8), &set(50..=60), &log, suppression);
+        requests.add_fragments(now, SequenceNumber(7), &set(30..=40), &log, suppression);
+        assert_eq!(wanted(&requests).len(), 111);
     }
 }
