@@ -6,8 +6,10 @@
 
 mod endpoints;
 mod faults;
+mod large;
 mod second;
 mod sets;
+mod storms;
 mod whole;
 
 use dunlin_core::{Duration, Rng};
@@ -30,6 +32,9 @@ pub const COMING: u32 = 1 + LATER.len() as u32;
 
 /// Later generations ask questions from this number on, one for each.
 const BENDS: u64 = 100;
+/// Questions of their own, of which only few scenarios hear.
+const LARGE: u64 = 200;
+const STORMS: u64 = 201;
 
 /// Chance, asked in the words of scenarios.
 pub struct Dice(Rng);
@@ -117,11 +122,13 @@ fn first_generation(name: Seed) -> Scenario {
     Scenario { seed: name, lasts, base: base(&mut dice), nodes, endpoints, groups: Vec::new(), faults }
 }
 
-/// Coherent sets, publishers and subscribers with several endpoints, hosts with several nodes, addresses that go to another
-/// node, and nodes that go without a goodbye.
+/// Coherent sets, publishers and subscribers with several endpoints, hosts with several nodes, samples of many datagrams,
+/// storms of faults, addresses that go to another node, and nodes that go without a goodbye.
 fn second_generation(dice: &mut Dice, scenario: &mut Scenario) {
     sets::add(dice, scenario);
     second::hosts(dice, scenario);
+    large::add(&mut Dice::new(scenario.seed.number, LARGE), scenario);
+    storms::add(&mut Dice::new(scenario.seed.number, STORMS), scenario);
     second::takeovers(dice, scenario);
     second::departures(dice, scenario);
 }

@@ -52,7 +52,7 @@ pub(super) fn add(plans: &mut Vec<FaultPlan>, class: Class, from: Ms, until: Ms,
 }
 
 /// What comes next. Corruption is rarer, as nothing that its victims do afterwards can be judged.
-fn class(dice: &mut Dice) -> Class {
+pub(super) fn class(dice: &mut Dice) -> Class {
     let class = dice.one_of(&CLASSES[..FIRST_CLASSES]).0;
     if class == Class::Corrupt && dice.percent(60) { Class::Loss } else { class }
 }
