@@ -2,6 +2,8 @@ use super::*;
 use alloc::vec;
 use dunlin_core::{GuidPrefix, Rng};
 
+mod arrivals;
+
 const PATIENCE: Duration = Duration::from_secs(10);
 const PUBLISHER: Guid = Guid::new(GuidPrefix([1; 12]), EntityId([0, 0, 1, 8]));
 
@@ -193,63 +195,6 @@ fn numbers_of_writers_without_a_reader_are_not_awaited_for_ever() {
     release(&mut waiting, &mut shown);
     assert_eq!(shown.units, [vec![4]]);
     assert!(waiting.lagging().is_empty());
-}
-
-/// A damaged change claims that its set began far behind all that the publisher has written: no answer ever says so.
-#[test]
-fn who_cannot_come_as_far_as_a_change_says_is_asked_ever_less_often() {
-    let mut waiting = with_streams(2);
-    offer(&mut waiting, 1, place(1, 5_000_000, None, false));
-    let ask =
-        |waiting: &mut Presentation<i64>, ms: u64| waiting.ask(MonoTime(ms * 1_000_000), reader(2)).len();
-    assert_eq!(ask(&mut waiting, 0), 1);
-    let questions: usize = (0..10_000).map(|ms| ask(&mut waiting, ms)).sum();
-    assert!((30..60).contains(&questions), "{questions} in ten seconds");
-    assert_eq!(lagging(&waiting), [(reader(2), stream(2).writer)], "it is never given up");
-    // Another question begins anew.
-    offer(&mut waiting, 1, place(2, 4_000_000, None, false));
-    assert_eq!([ask(&mut waiting, 10_000), ask(&mut waiting, 10_000), ask(&mut waiting, 10_002)], [1, 0, 1]);
-}
-
-/// One writer to two readers of a subscriber, one of which can be asked for what it lacks.
-#[test]
-fn what_a_reader_had_that_is_gone_does_not_count_for_another() {
-    for deleted in [true, false] {
-        let (mut waiting, mut shown) = (Presentation::new(10_000, PATIENCE), Shown::default());
-        let to = |n: u8| Stream { reader: reader(n), ..stream(1) };
-        waiting.matched(to(1), true, false, true);
-        waiting.matched(to(2), false, false, true);
-        // The second one lacks number 2.
-        for (n, sn) in [(1, 1), (1, 2), (1, 3), (2, 1), (2, 3)] {
-            let at = place(sn, sn, Some((1, 1)), sn == 3);
-            waiting.offer(to(n), &at, (sn < 3).then_some(sn), 10);
-        }
-        if deleted {
-            waiting.reader_deleted(reader(1));
-        } else {
-            waiting.writer_lost(to(1));
-        }
-        waiting.offer(to(2), &place(4, 4, None, false), Some(4), 10);
-        release(&mut waiting, &mut shown);
-        assert_eq!(shown.units, [vec![4]], "the set is torn");
-    }
-}
-
-/// A durable reader that has met its writer again is sent again what waits already.
-#[test]
-fn what_comes_again_while_it_waits_counts_for_one_reader() {
-    let (mut waiting, mut shown) = (Presentation::new(10_000, PATIENCE), Shown::default());
-    let to = |n: u8| Stream { reader: reader(n), ..stream(1) };
-    (1..=2).for_each(|n| waiting.matched(to(n), true, true, true));
-    let begin = place(1, 1, Some((1, 1)), false);
-    waiting.offer(to(1), &begin, Some(1), 10);
-    waiting.matched(to(1), true, true, true);
-    waiting.offer(to(1), &begin, Some(1), 10);
-    for n in [1, 2] {
-        waiting.offer(to(n), &place(2, 2, Some((1, 1)), true), None, 0);
-    }
-    release(&mut waiting, &mut shown);
-    assert!(shown.units.iter().all(|unit| unit.len() == 2), "the second one has yet to get it");
 }
 
 /// Numbers 3 and 6 are of a writer that nobody listens to. Each of the others has said what it had and where the set ends.
