@@ -327,6 +327,7 @@ impl Judge {
             torn: BTreeSet::new(),
             shown_sets: BTreeSet::new(),
             orderly: false,
+            crowded: false,
         }
     }
 

@@ -24,10 +24,10 @@ type Bend = fn(&mut Dice, &mut Scenario);
 /// Generation 2 and those after it.
 const LATER: [Bend; 1] = [second_generation];
 
-/// The newest generation.
+/// The newest generation that has held over 100,000 seeds: what bare numbers mean, and what each landing draws.
 pub const NEWEST: u32 = 1;
 
-/// The one after that which is being made: what it draws may change.
+/// The last one there is.
 pub const COMING: u32 = 1 + LATER.len() as u32;
 
 /// Later generations ask questions from this number on, one for each.

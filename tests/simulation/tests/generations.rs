@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use dunlin_simulation::generate::generate;
 use dunlin_simulation::qos::Qos;
-use dunlin_simulation::scenario::{EndpointPlan, FaultPlan, NodePlan, Scenario};
+use dunlin_simulation::scenario::{EndpointPlan, FaultPlan, GroupPlan, NodePlan, Scenario};
 use dunlin_simulation::seed::Seed;
 
 fn node(plan: &NodePlan) -> String {
@@ -46,6 +46,15 @@ fn text(scenario: &Scenario) -> String {
     text
 }
 
+/// What the second generation adds.
+fn second(scenario: &Scenario) -> String {
+    let host = |plan: &NodePlan| format!("{:?} {}\n", plan.host, plan.memory);
+    let group = |plan: &GroupPlan| format!("{} {:?}\n", plan.node, plan.sets);
+    let member = |plan: &EndpointPlan| format!("{:?}\n", plan.group);
+    let parts = scenario.nodes.iter().map(host).chain(scenario.groups.iter().map(group));
+    text(scenario) + &parts.chain(scenario.endpoints.iter().map(member)).collect::<String>()
+}
+
 /// FNV-1a.
 fn hash(texts: impl Iterator<Item = String>) -> u64 {
     let octets = texts.flat_map(String::into_bytes);
@@ -60,5 +69,16 @@ fn the_first_generation_draws_what_it_always_drew() {
     assert_eq!(
         [draws(1..=1_000), draws(50_000_001..=50_001_000)],
         [12_368_558_755_203_400_457, 880_271_076_434_058_272]
+    );
+}
+
+#[test]
+fn the_second_generation_draws_what_it_always_drew() {
+    let seed = |number| Seed { generation: 2, number };
+    let draws =
+        |numbers: std::ops::RangeInclusive<u64>| hash(numbers.map(|number| second(&generate(seed(number)))));
+    assert_eq!(
+        [draws(1..=1_000), draws(50_000_001..=50_001_000)],
+        [213_985_370_074_919_276, 4_171_551_310_372_947_686]
     );
 }

@@ -89,6 +89,7 @@ pub(super) fn pair_alone<'a>(run: &'a Run<'_>, w: usize, r: usize) -> Pair<'a> {
         looks: &reader.looks,
         unseen: unseen(run, reader),
         stale: is_stale_possible(run, r, requested),
+        crowded: super::sets::is_crowded(run, r),
         orderly: is_orderly(run, writer, reader),
         torn: BTreeSet::new(),
         shown_sets: super::sets::shown(writer, reader.received.get(&w)),

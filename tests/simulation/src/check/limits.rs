@@ -13,6 +13,9 @@ use crate::scenario::{Class, Fault, Ms, PathFault};
 /// A writer asks for an acknowledgement no more often than this, and repeats the question after so long at first.
 const ASKED_EVERY: Nanos = 10 * MS;
 
+/// Octets after which a writer asks within a change (docs/loss-recovery.md).
+const HALF_WINDOW: u64 = 64 << 10;
+
 /// At rest a writer holds what its QoS says and nothing else.
 pub(super) fn histories(run: &Run<'_>, found: &mut Vec<Violation>) {
     for (w, writer) in run.log.writers.iter().enumerate().filter(|(_, writer)| writer.ended.is_none()) {
@@ -160,16 +163,26 @@ fn answers(run: &Run<'_>, node: usize, (from, until): (Nanos, Nanos)) -> u64 {
         created <= until && ended.is_none_or(|ended| ended + trip >= from)
     };
     let readers = run.log.readers.iter().filter(|reader| reader.node == node);
+    let writers = run.log.writers.iter().enumerate();
+    let writers = writers.filter(|(_, writer)| lived(writer.created, writer.ended));
     let mut sum = 0;
     for reader in readers.filter(|reader| lived(reader.created, reader.ended)) {
-        for writer in run.log.writers.iter().filter(|writer| lived(writer.created, writer.ended)) {
+        for (w, writer) in writers.clone() {
             let (offer, request) = (&plans[writer.plan], &plans[reader.plan]);
             let reliable = offer.qos.reliable && request.qos.reliable;
             if offer.topic != request.topic || !reliable || !offer.qos.matches(&request.qos) {
                 continue;
             }
-            let young = |change: &&Written| change.at + trip >= from && change.at <= until;
-            let written = writer.changes.iter().filter(young).count() as u64;
+            let young = |(number, change): &(u64, &Written)| {
+                // One of many datagrams may be under way until it is taken: it is asked for bit by bit.
+                let long = change.len > run.scenario.nodes[writer.node].max_message_size;
+                let taken = || reader.received.get(&w).and_then(|received| received.first_taken_at(*number));
+                let arrives = if long { taken().unwrap_or(Nanos::MAX - trip) } else { change.at };
+                arrives + trip >= from && change.at <= until
+            };
+            let numbered = (1_u64..).zip(&writer.changes).filter(young);
+            let parts = |change: &Written| 1 + change.len as u64 / HALF_WINDOW;
+            let written: u64 = numbered.map(|(_, change)| parts(change)).sum();
             sum += (asked * written).min((until - from + trip) / ASKED_EVERY + 1);
         }
     }

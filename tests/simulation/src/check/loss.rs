@@ -66,6 +66,9 @@ pub struct Pair<'a> {
     pub torn: BTreeSet<u64>,
     /// The coherent sets of which something was taken.
     pub shown_sets: BTreeSet<usize>,
+    /// Others that it shows sets with have limits: while one of them is full, all turn away what arrives, and a best-effort
+    /// reader is told that it is lost.
+    pub crowded: bool,
     /// Nothing was lost on the way, and nothing overtook anything, when a late joiner was given the history.
     pub orderly: bool,
 }
@@ -152,7 +155,10 @@ impl Pair<'_> {
     /// Between two changes that arrived a best-effort reader lacks what it was told of; whoever does not take all that arrives
     /// may have heard of more than it took.
     fn unreliable(&self, number: u64, change: &Written) -> bool {
-        if self.shows_all() && self.requested.max_samples.is_none() {
+        if self.crowded && self.durable() {
+            return true;
+        }
+        if self.shows_all() && self.requested.max_samples.is_none() && !self.crowded {
             let count = self.changes.len() as u64;
             return (1..number).any(|n| self.arrives(n)) && (number + 1..=count).any(|n| self.arrives(n));
         }
@@ -399,6 +405,7 @@ mod tests {
         looks: Vec<Nanos>,
         unseen: Option<(Nanos, Nanos)>,
         orderly: bool,
+        crowded: bool,
     }
 
     impl Story {
@@ -425,6 +432,7 @@ mod tests {
                 looks: Vec::new(),
                 unseen: None,
                 orderly: true,
+                crowded: false,
             }
         }
 
@@ -448,6 +456,7 @@ mod tests {
                 torn: BTreeSet::new(),
                 shown_sets: self.shown_sets(),
                 orderly: self.orderly,
+                crowded: self.crowded,
             };
             let Verdict { must, may, missing } = pair.verdict();
             (must, may, missing)
@@ -560,6 +569,19 @@ mod tests {
         // Whoever keeps only the last may have had the others.
         story.requested.keep_last = Some(1);
         assert_eq!(story.verdict(), (0, 6, vec![]));
+    }
+
+    #[test]
+    fn a_full_reader_beside_it_makes_a_best_effort_reader_lose_what_is_behind_all_it_took() {
+        let mut story = Story::new([3, 4, 5]);
+        story.requested.reliable = false;
+        assert_eq!(story.verdict(), (0, 0, vec![]), "nothing told of the rest");
+        story.crowded = true;
+        assert_eq!(story.verdict(), (0, 7, vec![]));
+        story.by_reader = vec![(IN_FLIGHT + 61, None)];
+        assert_eq!(story.verdict().1, 5, "what is older was not on its way");
+        (story.offered.durable, story.requested.durable) = (true, true);
+        assert_eq!(story.verdict().1, 7, "the history is");
     }
 
     #[test]

@@ -49,6 +49,12 @@ fn readers_with(run: &Run<'_>, r: usize) -> Vec<usize> {
     (0..run.log.readers.len()).filter(|other| run.log.readers[*other].subscriber == subscriber).collect()
 }
 
+/// Whether another reader that shows sets, or the order of writing, together with this one has limits.
+pub(super) fn is_crowded(run: &Run<'_>, r: usize) -> bool {
+    let others = readers_with(run, r).into_iter().filter(|other| *other != r);
+    others.into_iter().any(|other| requested(run, other).max_samples.is_some())
+}
+
 /// Whether two had matched when something began, and one had not parted from the other by then.
 fn covers(spans: &[Span], begin: Nanos) -> bool {
     spans.iter().any(|(from, until)| *from < begin && until.is_none_or(|until| until > begin))
