@@ -19,7 +19,7 @@ use crate::{
     effect::DiscoveryEffect,
     interner::Interner,
     local_type::TypeDiscovery,
-    standing::{TypeStanding, same_partition, type_standing},
+    standing::{TypeStanding, is_ignored, same_partition, type_standing},
     types::{LookupKey, Types, first_of},
 };
 
@@ -72,7 +72,7 @@ pub(crate) struct Endpoints {
 impl Endpoints {
     fn judge(&mut self, writer: &DiscoveredWriter, reader: &DiscoveredReader) -> Verdict {
         let was_matched = self.verdicts.get(&(writer.guid, reader.guid)) == Some(&Verdict::Matched);
-        if !same_partition(writer, reader) {
+        if !same_partition(writer, reader) || is_ignored(writer, reader) {
             return Verdict::OtherPartition;
         }
         match type_standing(&mut self.types, writer, reader, true) {

@@ -11,7 +11,7 @@ use crate::{
     data::{DiscoveredReader, DiscoveredWriter},
     discovery::Discovery,
     participant::RemoteParticipant,
-    standing::{Standing, TypeStanding, keyed, same_partition, type_standing},
+    standing::{Standing, TypeStanding, is_ignored, keyed, same_partition, type_standing},
 };
 
 /// One difference that keeps a writer and a reader apart.
@@ -23,6 +23,11 @@ pub enum Mismatch {
         writer: Arc<str>,
         /// The reader's.
         reader: Arc<str>,
+    },
+    /// The reader takes nothing that has come through a service, and the writer's data has.
+    IgnoredService {
+        /// The id of the service.
+        id: String,
     },
     /// No partition of the publisher matches one of the subscriber.
     Partition {
@@ -90,6 +95,11 @@ impl Survey {
         if writer.topic_name != reader.topic_name {
             let (writer, reader) = (Arc::clone(&writer.topic_name), Arc::clone(&reader.topic_name));
             found.push(Mismatch::TopicName { writer, reader });
+        }
+        if is_ignored(writer, reader)
+            && let Some(id) = reader.qos.ignored_service()
+        {
+            found.push(Mismatch::IgnoredService { id: id.into() });
         }
         if !same_partition(writer, reader) {
             found.push(Mismatch::Partition {

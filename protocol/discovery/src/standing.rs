@@ -33,6 +33,12 @@ pub(crate) fn same_partition(writer: &DiscoveredWriter, reader: &DiscoveredReade
     partitions_match(&writer.publisher_qos.partition.names, &reader.subscriber_qos.partition.names)
 }
 
+/// Whether the writer's data has come through a service that the reader takes nothing of.
+pub(crate) fn is_ignored(writer: &DiscoveredWriter, reader: &DiscoveredReader) -> bool {
+    let Some(ignored) = reader.qos.ignored_service() else { return false };
+    writer.qos.property.service().is_some_and(|mark| mark.has_passed(ignored))
+}
+
 /// The kind octets tell whether the types have a key; a keyed and a keyless type cannot be the same.
 pub(crate) fn keyed(writer: &DiscoveredWriter, reader: &DiscoveredReader) -> (bool, bool) {
     let keyed_writer = writer.guid.entity_id.kind() == EntityKind::WriterWithKey;

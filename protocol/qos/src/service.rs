@@ -5,7 +5,7 @@ use crate::{
     entity::{DataReaderQos, DataWriterQos, DomainParticipantQos},
     error::UnsupportedPolicy,
     id::PolicyId,
-    kinds::{DurabilityKind, ReliabilityKind},
+    kinds::{DestinationOrderKind, DurabilityKind, ReliabilityKind},
     policy::Property,
 };
 use alloc::{
@@ -28,6 +28,14 @@ const KEPT: &str = "kept";
 const ACKNOWLEDGMENT: &str = "dunlin.acknowledgment";
 /// When the application says so.
 const ON_COMMIT: &str = "on_commit";
+
+/// Of a reader: which changes it shows, see [`DataReaderQos::show_every_change`].
+const CHANGES: &str = "dunlin.changes";
+/// Each by a sample of its own.
+const EVERY: &str = "every";
+
+/// Of a reader: the id of a service, see [`DataReaderQos::ignore_service`].
+const IGNORED: &str = "dunlin.ignored_service";
 
 const KIND: &str = "dunlin.service.kind";
 const ID: &str = "dunlin.service.id";
@@ -56,13 +64,16 @@ impl ServiceMark {
     }
 
     fn is_sound(&self) -> bool {
-        let fits = |id: &str| !id.is_empty() && id.len() <= 64 && !id.contains('/');
-        fits(&self.kind)
+        is_id(&self.kind)
             && !self.kind.contains(' ')
-            && fits(&self.id)
+            && is_id(&self.id)
             && self.path.len() <= MAX_SERVICE_PATH
-            && self.path.iter().all(|id| fits(id))
+            && self.path.iter().all(|id| is_id(id))
     }
+}
+
+fn is_id(id: &str) -> bool {
+    !id.is_empty() && id.len() <= 64 && !id.contains('/')
 }
 
 impl Property {
@@ -165,6 +176,55 @@ impl DataReaderQos {
     }
 }
 
+impl DataReaderQos {
+    /// The reader does not match writers whose [`ServiceMark`] says that their data has come through the service with this id: so a
+    /// router does not get its own data back. Both sides decide so. Not changeable.
+    #[must_use]
+    pub fn ignore_service(mut self, id: impl Into<String>) -> Self {
+        self.property.put(IGNORED, id);
+        self
+    }
+
+    /// See [`ignore_service`](Self::ignore_service).
+    #[must_use]
+    pub fn ignored_service(&self) -> Option<&str> {
+        self.property.get(IGNORED)
+    }
+}
+
+impl DataReaderQos {
+    /// Every change is shown by a sample of its own, and `take` hands them out in the order in which they arrived, across instances.
+    /// So a service can pass on what happened and not only what came of it:
+    ///
+    /// - Each end of an instance is a sample without data, also if it changes nothing because another writer keeps the instance
+    ///   alive. `instance_state` says what it was: NOT_ALIVE_DISPOSED a dispose, NOT_ALIVE_NO_WRITERS an unregistration or the loss of
+    ///   the last writer. A message that does both is shown as two samples with one identity.
+    /// - Of samples with data `instance_state` is ALIVE.
+    /// - Samples without data take room (HISTORY, RESOURCE_LIMITS) like others.
+    ///
+    /// Needs DESTINATION_ORDER BY_RECEPTION_TIMESTAMP; not changeable.
+    #[must_use]
+    pub fn show_every_change(mut self) -> Self {
+        self.property.put(CHANGES, EVERY);
+        self
+    }
+
+    /// See [`show_every_change`](Self::show_every_change).
+    #[must_use]
+    pub fn shows_every_change(&self) -> bool {
+        self.property.get(CHANGES) == Some(EVERY)
+    }
+
+    pub(crate) fn check_changes(&self) -> Result<(), UnsupportedPolicy> {
+        if self.shows_every_change()
+            && self.destination_order.kind != DestinationOrderKind::ByReceptionTimestamp
+        {
+            return refused("showing every change needs DESTINATION_ORDER BY_RECEPTION_TIMESTAMP");
+        }
+        Ok(())
+    }
+}
+
 fn refused(reason: &'static str) -> Result<(), UnsupportedPolicy> {
     Err(UnsupportedPolicy { policy: PolicyId::Property, reason })
 }
@@ -181,6 +241,12 @@ pub(crate) fn check(property: &Property, of_reader: bool) -> Result<(), Unsuppor
             ACKNOWLEDGMENT if !of_reader => return refused("dunlin.acknowledgment is for readers"),
             ACKNOWLEDGMENT if value == ON_COMMIT => {}
             ACKNOWLEDGMENT => return refused("dunlin.acknowledgment is \"on_commit\", or is left out"),
+            IGNORED if !of_reader => return refused("dunlin.ignored_service is for readers"),
+            IGNORED if is_id(value) => {}
+            IGNORED => return refused("dunlin.ignored_service is an id of 1 to 64 octets without '/'"),
+            CHANGES if !of_reader => return refused("dunlin.changes is for readers"),
+            CHANGES if value == EVERY => {}
+            CHANGES => return refused("dunlin.changes is \"every\", or is left out"),
             _ => return refused("no such name begins with \"dunlin.\": see docs/services-api.md"),
         }
     }

@@ -123,7 +123,8 @@ impl DataReaderQos {
     pub fn check_supported(&self) -> Result<(), UnsupportedPolicy> {
         representation(&self.representation)?;
         property(&self.property, true)?;
-        self.check_acknowledgment()
+        self.check_acknowledgment()?;
+        self.check_changes()
     }
 }
 

@@ -35,6 +35,12 @@ pub enum Cause {
         /// The reader's topic.
         reader: String,
     },
+    /// The reader takes nothing that has come through a service, and the writer's data has
+    /// ([`ignore_service`](dunlin_qos::DataReaderQos::ignore_service)).
+    IgnoredService {
+        /// The id of the service.
+        id: String,
+    },
     /// They have no partition in common.
     Partition {
         /// Partitions of the publisher; none is the one with the empty name.
@@ -193,6 +199,7 @@ impl Cause {
             Self::NotEnabled => "NOT_ENABLED",
             Self::SameKind => "SAME_KIND",
             Self::TopicName { .. } => "TOPIC_NAME",
+            Self::IgnoredService { .. } => "ignored service",
             Self::Partition { .. } => "PARTITION",
             Self::TypeName { .. } => "TYPE_NAME",
             Self::TypeKey { .. } => "TYPE_KEY",
@@ -244,6 +251,9 @@ impl Cause {
             Self::NotEnabled => "call enable() on it, or set ENTITY_FACTORY to enable what is created",
             Self::SameKind => "a writer needs a reader, and a reader a writer",
             Self::TopicName { .. } => "create both for one topic name; names are compared to the letter",
+            Self::IgnoredService { .. } => {
+                "nothing is wrong: otherwise the service would get its own data back"
+            }
             Self::Partition { .. } => {
                 "add a partition of one side to the other; no partition at all is the one with the empty name, and two patterns never match"
             }
@@ -373,6 +383,9 @@ impl fmt::Display for Cause {
             Self::TopicName { writer, reader } => {
                 write!(f, "topic: the writer's is '{writer}', the reader's '{reader}'")
             }
+            Self::IgnoredService { id } => {
+                write!(f, "the data has come through the service '{id}', and the reader takes nothing of it")
+            }
             Self::Partition { publisher, subscriber } => {
                 write!(f, "PARTITION: publisher {}, subscriber {}", names(publisher), names(subscriber))
             }
@@ -496,6 +509,7 @@ impl From<Mismatch> for Cause {
             Mismatch::TopicName { writer, reader } => {
                 Self::TopicName { writer: writer.to_string(), reader: reader.to_string() }
             }
+            Mismatch::IgnoredService { id } => Self::IgnoredService { id },
             Mismatch::Partition { publisher, subscriber } => Self::Partition { publisher, subscriber },
             Mismatch::TypeName { writer, reader } => {
                 Self::TypeName { writer: writer.to_string(), reader: reader.to_string() }

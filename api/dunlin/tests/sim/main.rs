@@ -4,6 +4,7 @@ mod batching;
 mod beginnings;
 mod durability_service;
 mod enabling;
+mod every_change;
 mod faults;
 mod filters;
 mod multi_topic;

@@ -6,9 +6,10 @@ use alloc::vec::Vec;
 use dunlin_core::{InstanceHandle, WallTime};
 
 use super::ReaderCache;
-use super::sample::{CachedSample, SampleData, SampleInfo};
+use super::instance::Instance;
+use super::sample::{CachedSample, Sample, SampleData, SampleInfo};
 use super::selection::{Picked, Query, Selection, UnknownInstance};
-use super::states::ViewState;
+use super::states::{InstanceState, ViewState};
 use crate::slab::Id;
 
 impl ReaderCache {
@@ -139,7 +140,7 @@ impl ReaderCache {
         let info = SampleInfo {
             sample_state: sample.state(),
             view_state: instance.view,
-            instance_state: instance.state,
+            instance_state: self.state_shown(sample, instance),
             disposed_generation_count: sample.disposed_generations,
             no_writers_generation_count: sample.no_writers_generations,
             sample_rank: picked.rank,
@@ -157,6 +158,11 @@ impl ReaderCache {
         let key = if sample.valid() { None } else { instance.key.clone() };
         let vendor = sample.vendor_of(Some(instance));
         Some(CachedSample { info, payload: sample.payload.clone(), key, vendor })
+    }
+
+    /// The state of the instance, or what the change brought about where every change is shown.
+    fn state_shown(&self, sample: &Sample, instance: &Instance) -> InstanceState {
+        if self.config.every_change { sample.end.unwrap_or(InstanceState::Alive) } else { instance.state }
     }
 
     /// The application saw the newest generation of an instance: it is not new any more.

@@ -22,8 +22,10 @@ pub struct ReaderCacheConfig {
     pub ownership: OwnershipKind,
     /// DESTINATION_ORDER.
     pub destination_order: DestinationOrderKind,
-    /// PRESENTATION keeps the order of samples across instances.
+    /// Samples keep their order across instances, by PRESENTATION or because every change is shown.
     pub ordered: bool,
+    /// Every change is shown by a sample of its own, ends of instances included.
+    pub every_change: bool,
     /// DEADLINE period.
     pub deadline: Duration,
     /// TIME_BASED_FILTER minimum separation.
@@ -36,6 +38,7 @@ impl ReaderCacheConfig {
     /// The policies out of a reader's QoS and its subscriber's PRESENTATION.
     #[must_use]
     pub fn from_qos(qos: &DataReaderQos, presentation: Presentation, keyed: bool) -> Self {
+        let every_change = qos.shows_every_change();
         Self {
             keyed,
             reliable: qos.reliability.kind == ReliabilityKind::Reliable,
@@ -43,8 +46,10 @@ impl ReaderCacheConfig {
             resource_limits: qos.resource_limits,
             ownership: qos.ownership.kind,
             destination_order: qos.destination_order.kind,
-            ordered: presentation.ordered_access
-                && presentation.access_scope != PresentationAccessScope::Instance,
+            ordered: every_change
+                || presentation.ordered_access
+                    && presentation.access_scope != PresentationAccessScope::Instance,
+            every_change,
             deadline: qos.deadline.period,
             minimum_separation: qos.time_based_filter.minimum_separation,
             lifecycle: qos.reader_data_lifecycle,

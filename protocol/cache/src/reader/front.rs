@@ -7,7 +7,7 @@ use dunlin_core::InstanceHandle;
 use super::ReaderCache;
 use super::sample::{ARRIVAL, CachedSample, OF_INSTANCE, SampleInfo, UNREAD};
 use super::selection::{InstanceSelect, Selection};
-use super::states::{InstanceStateMask, SampleStateMask, ViewState, ViewStateMask};
+use super::states::{InstanceState, InstanceStateMask, SampleStateMask, ViewState, ViewStateMask};
 use crate::list::{Linked, List};
 use crate::slab::NIL;
 
@@ -39,16 +39,18 @@ impl ReaderCache {
         let count = selection.max_samples.min(instance.samples.len());
         let (view, state, handle) = (instance.view, instance.state, instance.handle);
         out.reserve(count);
+        let every_change = self.config.every_change;
         let (mut next, mut next_unread) = (self.arrival.head(), self.unread.head());
         let (mut unread, mut valid) = (0usize, 0usize);
         for after in (0..count as u32).rev() {
             let Some(sample) = self.samples.remove(next) else { break };
             let (sample_state, has_data) = (sample.state(), sample.valid());
+            let shown = if every_change { sample.end.unwrap_or(InstanceState::Alive) } else { state };
             if !sample.read {
                 next_unread = Linked::<UNREAD>::links(&sample).next();
                 unread = unread.saturating_add(1);
             }
-            valid = valid.saturating_add(usize::from(has_data));
+            valid = valid.saturating_add(usize::from(sample.takes_room()));
             let (mut key, mut vendor) = (None, sample.vendor);
             if !has_data && let Some(instance) = self.instances.get_mut(owner) {
                 (key, vendor, instance.marker) = (instance.key.clone(), instance.key_vendor, NIL);
@@ -58,7 +60,7 @@ impl ReaderCache {
             let info = SampleInfo {
                 sample_state,
                 view_state: view,
-                instance_state: state,
+                instance_state: shown,
                 disposed_generation_count: sample.disposed_generations,
                 no_writers_generation_count: sample.no_writers_generations,
                 sample_rank: after,

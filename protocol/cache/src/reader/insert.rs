@@ -259,6 +259,7 @@ impl ReaderCache {
             vendor: arrival.info.vendor,
             read: false,
             pending: false,
+            end: None,
             disposed_generations,
             no_writers_generations,
             of_instance: Links::NONE,
@@ -340,6 +341,9 @@ impl ReaderCache {
         {
             return Insert::Filtered(FilterReason::UnknownInstance);
         }
+        if let Err(reason) = self.room_for_end(known) {
+            return if self.config.reliable { Insert::Rejected(reason) } else { Insert::Dropped(reason) };
+        }
         let id = self.find_or_create(arrival.handle);
         if arrival.key_only
             && let Some(key) = arrival.payload
@@ -350,11 +354,16 @@ impl ReaderCache {
         let resumed = self.touch(now, id, arrival.writer, arrival.info, MonoTime::MAX);
         self.note_order(id, arrival.order_key(), true);
         let cause = arrival.cause();
+        let shown = self.config.every_change;
+        if shown {
+            self.show_end(now, id, InstanceState::NotAliveDisposed, &cause);
+        }
         let changed = self.become_disposed(now, id, &cause);
         if unregisters {
+            self.show_unregistration(now, id, &cause);
             self.unregister(now, id, &cause);
         }
-        if changed {
+        if changed || shown {
             Insert::StateChanged { new_instance: known.is_none() }
         } else {
             Self::unseen(resumed, FilterReason::NoChange)
@@ -368,7 +377,25 @@ impl ReaderCache {
         arrival: &Arrival<'_>,
         otherwise: FilterReason,
     ) -> Insert {
-        let changed = self.unregister(now, id, &arrival.cause());
-        Self::unseen(changed, otherwise)
+        let cause = arrival.cause();
+        let is_shown = self.config.every_change && self.has_registered(id, arrival.writer);
+        if is_shown && let Err(reason) = self.room_for_end(Some(id)) {
+            return if self.config.reliable { Insert::Rejected(reason) } else { Insert::Dropped(reason) };
+        }
+        self.show_unregistration(now, id, &cause);
+        let changed = self.unregister(now, id, &cause);
+        Self::unseen(changed || is_shown, otherwise)
+    }
+
+    /// Where every change is shown, that a writer gives up an instance; also if others keep it.
+    fn show_unregistration(&mut self, now: Now, id: Id, cause: &Cause) {
+        if self.config.every_change && self.has_registered(id, cause.writer) {
+            self.show_end(now, id, InstanceState::NotAliveNoWriters, cause);
+        }
+    }
+
+    /// Whether there is room for the sample that shows the end of an instance.
+    fn room_for_end(&self, known: Option<Id>) -> Result<(), RejectReason> {
+        if self.config.every_change { self.room(known) } else { Ok(()) }
     }
 }

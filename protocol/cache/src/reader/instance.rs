@@ -80,7 +80,7 @@ impl Instance {
         self.disposed_generations.saturating_add(self.no_writers_generations)
     }
 
-    /// How many samples with data are shown.
+    /// How many samples that take room are shown.
     pub(super) const fn valid_samples(&self) -> usize {
         let markers = if self.marker == NIL { 0 } else { 1 };
         self.samples.len().saturating_sub(markers)
@@ -166,9 +166,10 @@ impl ReaderCache {
     /// Removes a sample, shown or held back. The instance stays.
     pub(super) fn remove_sample(&mut self, id: Id) {
         let Some(sample) = self.samples.get(id) else { return };
-        let (owner, read, pending, valid) = (sample.instance, sample.read, sample.pending, sample.valid());
+        let (owner, read, pending) = (sample.instance, sample.read, sample.pending);
+        let took_room = sample.takes_room();
         self.expiries.remove(id);
-        if valid {
+        if took_room {
             self.valid_samples = self.valid_samples.saturating_sub(1);
             self.freed = true;
         }
@@ -219,7 +220,7 @@ impl ReaderCache {
 
     /// Stores a sample in the slab, not yet shown.
     pub(super) fn keep(&mut self, sample: Sample, expiry: MonoTime) -> Id {
-        if sample.valid() {
+        if sample.takes_room() {
             self.valid_samples = self.valid_samples.saturating_add(1);
         }
         let id = self.samples.insert(sample);

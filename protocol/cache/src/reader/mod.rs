@@ -47,7 +47,7 @@ pub struct ReaderCache {
     config: ReaderCacheConfig,
     limits: Limits,
     samples: Slab<Sample>,
-    /// Samples with data, those that the time-based filter holds back included.
+    /// Samples that take room, those that the time-based filter holds back included.
     valid_samples: usize,
     arrival: List<ARRIVAL>,
     unread: List<UNREAD>,

@@ -76,6 +76,7 @@ impl ReaderCache {
             vendor: info.vendor,
             read: false,
             pending: false,
+            end: None,
             disposed_generations: instance.disposed_generations,
             no_writers_generations: instance.no_writers_generations,
             of_instance: Links::after(instance.samples.tail()),

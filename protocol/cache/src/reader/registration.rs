@@ -93,6 +93,11 @@ impl ReaderCache {
         hit.take().map(|(id, _)| id)
     }
 
+    /// Whether a writer has registered an instance.
+    pub(super) fn has_registered(&self, instance: Id, guid: Guid) -> bool {
+        self.find_writer(guid).is_some_and(|writer| self.find_registration(instance, writer).is_some())
+    }
+
     /// A writer updated an instance: it is alive and has registered the instance. True when that alone made an
     /// instance alive that had no writers.
     pub(super) fn touch(

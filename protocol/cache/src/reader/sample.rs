@@ -133,6 +133,8 @@ pub(super) struct Sample {
     pub(super) read: bool,
     /// Held back by the time-based filter: in no list.
     pub(super) pending: bool,
+    /// The end of an instance that it stands for, where every change is shown: then it takes room like data.
+    pub(super) end: Option<InstanceState>,
     pub(super) disposed_generations: u32,
     pub(super) no_writers_generations: u32,
     pub(super) of_instance: Links,
@@ -151,6 +153,11 @@ impl Sample {
 
     pub(super) const fn valid(&self) -> bool {
         self.payload.is_some()
+    }
+
+    /// Whether it counts for RESOURCE_LIMITS and HISTORY.
+    pub(super) const fn takes_room(&self) -> bool {
+        self.payload.is_some() || self.end.is_some()
     }
 
     /// Who serialized the value, or if there is none the key of the instance.

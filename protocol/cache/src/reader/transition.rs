@@ -86,12 +86,40 @@ impl ReaderCache {
     /// Adds a sample without data unless an unread sample shows the new state of the instance anyway.
     pub(super) fn announce(&mut self, now: Now, id: Id, cause: &Cause) {
         let Some(instance) = self.instances.get(id) else { return };
+        if self.config.every_change {
+            // Ends that a message brings are shown when it arrives.
+            if cause.sn == SequenceNumber::ZERO {
+                self.show_end(now, id, instance.state, cause);
+            }
+            return;
+        }
         if instance.unread > 0 {
             return;
         }
+        self.remove_sample(instance.marker);
+        let marker = self.add_marker(now, id, None, cause);
+        if let Some(instance) = self.instances.get_mut(id) {
+            instance.marker = marker;
+        }
+    }
+
+    /// Where every change is shown: the end of an instance, as a sample of its own. One that no message brought takes the place of
+    /// another such that stands directly before it.
+    pub(super) fn show_end(&mut self, now: Now, id: Id, end: InstanceState, cause: &Cause) {
+        let Some(instance) = self.instances.get(id) else { return };
+        let last = instance.samples.tail();
+        let is_silent = |sample: &Sample| sample.end.is_some() && sample.sn == SequenceNumber::ZERO;
+        if cause.sn == SequenceNumber::ZERO && self.samples.get(last).is_some_and(is_silent) {
+            self.remove_sample(last);
+        }
+        self.add_marker(now, id, Some(end), cause);
+    }
+
+    /// Adds a sample without data, behind the others of its instance.
+    fn add_marker(&mut self, now: Now, id: Id, end: Option<InstanceState>, cause: &Cause) -> Id {
+        let Some(instance) = self.instances.get(id) else { return NIL };
         let (disposed_generations, no_writers_generations) =
             (instance.disposed_generations, instance.no_writers_generations);
-        self.remove_sample(instance.marker);
         let marker = Sample {
             instance: id,
             writer: cause.writer,
@@ -103,6 +131,7 @@ impl ReaderCache {
             vendor: VendorId::UNKNOWN,
             read: false,
             pending: false,
+            end,
             disposed_generations,
             no_writers_generations,
             of_instance: Links::NONE,
@@ -112,16 +141,15 @@ impl ReaderCache {
         let marker = self.keep(marker, MonoTime::MAX);
         let after = self.instances.get(id).map_or(NIL, |instance| instance.samples.tail());
         self.attach(marker, after);
-        if let Some(instance) = self.instances.get_mut(id) {
-            instance.marker = marker;
-        }
+        marker
     }
 
     /// Whether a change that ended an instance has a sample of its own, or is seen in one before it.
     #[must_use]
     pub fn shows_end(&self, instance: InstanceHandle, writer: Guid, sn: SequenceNumber) -> bool {
-        let marker =
-            self.find(self.shown(instance)).and_then(|id| self.instances.get(id)).map(|it| it.marker);
+        let every = self.config.every_change;
+        let marker = self.find(self.shown(instance)).and_then(|id| self.instances.get(id));
+        let marker = marker.map(|it| if every { it.samples.tail() } else { it.marker });
         let marker = marker.and_then(|marker| self.samples.get(marker));
         marker.is_some_and(|marker| (marker.writer, marker.sn) == (writer, sn))
     }

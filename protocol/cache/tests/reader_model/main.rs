@@ -135,6 +135,7 @@ prop_compose! {
                 DestinationOrderKind::ByReceptionTimestamp
             },
             ordered,
+            every_change: false,
             deadline: if deadline == Duration::ZERO { Duration::INFINITE } else { deadline },
             minimum_separation: if separation.is_infinite() { Duration::ZERO } else { separation },
             lifecycle: ReaderDataLifecycle {
