@@ -37,12 +37,14 @@ mod value;
 pub use effective::{Effective, reference};
 pub use error::{ConfigError, Problem};
 pub use import::{Dialect, Import, ImportError, LeftOut};
+pub use nearest::nearest;
 pub use origin::Origin;
 pub use profiles::{Profiles, UnknownProfile};
 pub use schema::{
     Config, DebugSection, DiscoverySection, DomainSection, FaultSection, LoggingSection, NetworkSection,
     PortsSection, QuotasSection, ReliabilitySection, SharedMemorySection, TcpSection, TlsSection,
 };
+pub use units::{parse_duration, print_duration};
 pub use value::{
     Access, Auto, Multicast, ParticipantIndex, Rate, Share, Size, Switch, TcpPort, Waiting, WithoutService,
 };

@@ -24,7 +24,8 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 /// The candidate nearest to `name`, unless even that one shares little with it.
-pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if name.chars().count() > MAX_LEN {
         return None;
     }

@@ -169,6 +169,33 @@ impl Profiles {
         reader_qos(topic_name): Reader, reader -> DataReaderQos;
     }
 
+    /// Changes what a profile says of writers of a topic, and leaves the rest of a QoS as it is.
+    ///
+    /// # Errors
+    /// When there is no such profile.
+    pub fn overlay_writer(
+        &self,
+        profile: &str,
+        topic_name: &str,
+        qos: &mut DataWriterQos,
+    ) -> Result<(), UnknownProfile> {
+        for (path, raw) in self.settings(profile, Entity::Writer, Some(topic_name))? {
+            let _ = policies::writer(qos, path, raw);
+        }
+        Ok(())
+    }
+
+    /// Changes what a profile says of publishers, and leaves the rest of a QoS as it is.
+    ///
+    /// # Errors
+    /// When there is no such profile.
+    pub fn overlay_publisher(&self, profile: &str, qos: &mut PublisherQos) -> Result<(), UnknownProfile> {
+        for (path, raw) in self.settings(profile, Entity::Publisher, None)? {
+            let _ = policies::publisher(qos, path, raw);
+        }
+        Ok(())
+    }
+
     /// The profile and its bases, the last base first.
     fn chain(&self, name: &str) -> Result<Vec<&Profile>, UnknownProfile> {
         let find = |name: &str| {

@@ -73,8 +73,9 @@ const SIZE: &[(&str, u64)] = &[
 const RATE: &[(&str, u64)] =
     &[("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1_000), ("bit/s", 1)];
 
-/// `100ms`; `0` needs no unit; `infinite` has none.
-pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
+/// A duration as it stands in a file: `100ms`; `0` needs no unit; `infinite` has none.
+#[must_use]
+pub fn parse_duration(text: &str) -> Option<Duration> {
     match text.trim() {
         "infinite" => Some(Duration::INFINITE),
         "0" => Some(Duration::ZERO),
@@ -85,7 +86,9 @@ pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
     }
 }
 
-pub(crate) fn print_duration(duration: Duration) -> String {
+/// A duration as it would stand in a file.
+#[must_use]
+pub fn print_duration(duration: Duration) -> String {
     match u64::try_from(duration.as_nanos()) {
         _ if duration.is_infinite() => "infinite".into(),
         Ok(nanos) if nanos > 0 => print_with(nanos, TIME),

@@ -63,13 +63,28 @@ impl DomainParticipant {
         ty: &DynamicType,
         qos: impl Into<EntityQos<'q, TopicQos>>,
     ) -> Result<Topic<DynamicData>, CreateEntityError> {
+        self.create_dynamic_topic_of_type(name, ty.name(), ty, qos)
+    }
+
+    /// create_topic for a type known at run time, under another name of the type than its own: endpoints announce it, and match by it
+    /// where others announce no type. Otherwise as [`create_dynamic_topic`](Self::create_dynamic_topic).
+    ///
+    /// # Errors
+    /// As [`DomainParticipant::create_dynamic_topic`].
+    pub fn create_dynamic_topic_of_type<'q>(
+        &self,
+        name: &str,
+        type_name: &str,
+        ty: &DynamicType,
+        qos: impl Into<EntityQos<'q, TopicQos>>,
+    ) -> Result<Topic<DynamicData>, CreateEntityError> {
         let qos = &self.topic_qos(qos.into());
         let same = |known: &TopicInner| {
             let support: &dyn Any = &*known.type_support;
             support.downcast_ref::<DynamicType>().is_some_and(|known| known.is_same(ty))
         };
         let announced = || local_dynamic_type(ty);
-        self.topic_of::<DynamicData>((name, ty.name()), qos, Arc::new(ty.clone()), same, announced)
+        self.topic_of::<DynamicData>((name, type_name), qos, Arc::new(ty.clone()), same, announced)
             .map(Topic::new)
     }
 
