@@ -76,6 +76,7 @@ pub fn all() -> Vec<Seed> {
     let made = [
         ("cdr_value", crate::cdr::seeds()),
         ("configuration", crate::configuration::seeds()),
+        ("routes", crate::routes::seeds()),
         ("discovery_data", crate::discovery::seeds(&lists)),
         ("dynamic", crate::dynamic::seeds()),
         ("endpoint_cores", crate::cores::seeds()),

@@ -11,7 +11,7 @@ use dunlin_wire::{Message, ParameterList};
 use dunlin_fuzz::seeds::{self, Seed};
 use dunlin_fuzz::{
     cdr_value, configuration, discovery_data, dynamic, endpoint_cores, filter, idl, live_participant,
-    parameter_list, types, wire_message, xml_types,
+    parameter_list, routes, types, wire_message, xml_types,
 };
 
 fn run(target: &str, bytes: &[u8]) {
@@ -20,6 +20,7 @@ fn run(target: &str, bytes: &[u8]) {
         "parameter_list" => parameter_list(bytes),
         "cdr_value" => cdr_value(bytes),
         "configuration" => configuration(bytes),
+        "routes" => routes(bytes),
         "discovery_data" => discovery_data(bytes),
         "endpoint_cores" => endpoint_cores(bytes),
         "live_participant" => live_participant(bytes),
@@ -97,7 +98,7 @@ macro_rules! damaged {
     };
 }
 damaged! {
-    wire_message parameter_list cdr_value configuration discovery_data endpoint_cores live_participant filter idl types dynamic
+    wire_message parameter_list cdr_value configuration routes discovery_data endpoint_cores live_participant filter idl types dynamic
     xml_types
 }
 

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod beside;
 mod doctor;
 mod domain;
 mod idl;
@@ -9,6 +10,7 @@ mod join;
 mod names;
 mod output;
 mod ping;
+mod routers;
 mod statistics;
 mod top;
 mod topic;
@@ -20,6 +22,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use dunlin::Config;
 use dunlin::config::Import;
 use output::tell;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -223,16 +226,34 @@ fn run(command: Command) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Help; that of the program itself with the programs beside it.
+fn help_text(given: &[OsString], help: &clap::Error) -> String {
+    let rendered = help.render();
+    let styled = std::io::stdout().is_terminal();
+    let mut text = if styled { rendered.ansi().to_string() } else { rendered.to_string() };
+    let of_the_program = given.len() == 1 && ["--help", "-h", "help"].iter().any(|word| given[0] == *word);
+    let beside = if of_the_program { beside::names() } else { Vec::new() };
+    if !beside.is_empty() {
+        text.push_str(&format!(
+            "\nPrograms beside this one, started as its commands: {}\n",
+            beside.join(", ")
+        ));
+    }
+    text
+}
+
 /// What the arguments ask for. Help goes where the answer would.
 fn obey() -> Result<ExitCode> {
+    let given: Vec<_> = std::env::args_os().skip(1).collect();
+    let is_command = |name: &str| name == "help" || Arguments::command().find_subcommand(name).is_some();
+    if let Some(program) = beside::program(&given, is_command) {
+        match beside::become_it(&program, &given)? {}
+    }
     let code = match Arguments::try_parse() {
         Ok(arguments) => run(arguments.command)?,
         Err(wrong) if wrong.use_stderr() => wrong.exit(),
         Err(help) => {
-            let styled = std::io::stdout().is_terminal();
-            let text = help.render();
-            let text = if styled { text.ansi().to_string() } else { text.to_string() };
-            output::stdout().write_all(text.as_bytes())?;
+            output::stdout().write_all(help_text(&given, &help).as_bytes())?;
             ExitCode::SUCCESS
         }
     };

@@ -3,6 +3,7 @@
 use crate::join::{Join, listen};
 use crate::names::{TopicName, harmless_lines};
 use crate::output::tell;
+use crate::routers::{self, Routers};
 use crate::statistics::{AllTold, Statistics};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -70,6 +71,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     let domain = arguments.join.domain(&config);
     let participant = arguments.join.participant(config.clone(), "dunlin why")?;
     let statistics = Statistics::subscribe(&participant)?;
+    let routers = Routers::subscribe(&participant)?;
     listen(arguments.wait)?;
     let topic = arguments.topic.in_domain(&participant);
     crate::types::ask(&participant, &topic);
@@ -79,11 +81,15 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
         let others = arguments.domains.0.iter().copied().filter(|other| *other != domain);
         look_elsewhere(&mut explanation, others, &config, arguments.wait)?;
     }
+    let routed = routers.of_topic(&topic)?;
     if arguments.json {
-        writeln!(out, "{}", told(domain, &explanation))?;
+        let mut told = told(domain, &explanation);
+        told["routers"] = routers::to_json(&routed);
+        writeln!(out, "{told}")?;
     } else {
         let text = if arguments.guids { format!("{explanation:#}") } else { explanation.to_string() };
         write!(out, "domain {domain}, {}", harmless_lines(&text))?;
+        write!(out, "{}", harmless_lines(&routers::text(&routed)))?;
     }
     Ok(if explanation.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

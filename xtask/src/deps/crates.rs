@@ -33,6 +33,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("idl", &["dunlin-idl"]),
     ("api", &["dunlin-config", "dunlin-json", "dunlin"]),
+    ("services", &[]),
     ("tools", &["dunlin-program", "dunlin-bench-adapter", "dunlin-bench", "dunlin-shapes", "dunlin-cli"]),
     ("apps", &[]),
     (

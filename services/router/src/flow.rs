@@ -1,0 +1,417 @@
+//! One input and one output, and what passes between them.
+
+use crate::config::RouteConfig;
+use crate::instances::{Instances, Verdict};
+use crate::origins::Origins;
+use crate::requests::Requests;
+use crate::stats::{Dropped, FlowStats};
+use dunlin::{
+    DataReader, DataReaderListener, DataWriter, GuardCondition, Guid, InstanceState, Publisher, Sample,
+    SampleIdentity, SampleInfo, SerializedData, Subscriber, WallTime, WriteError, WriteParams,
+};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+
+/// Samples taken at a time.
+const BATCH: usize = 256;
+/// Samples passed on in one call, so that others have their turn.
+const TURN: usize = 4096;
+
+/// What a flow is made of.
+pub(crate) struct Ends {
+    pub(crate) subscriber: Subscriber,
+    pub(crate) publisher: Publisher,
+    pub(crate) writer: DataWriter<SerializedData>,
+    /// Nothing is known of the type but its name.
+    pub(crate) opaque: bool,
+    /// What is written together is read together.
+    pub(crate) coherent: bool,
+}
+
+/// The writers that a flow passes on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sources {
+    /// Those that it passes on.
+    pub(crate) writers: BTreeSet<Guid>,
+    /// Those that write to the output's topic themselves, at the destination: who has them needs no copy.
+    pub(crate) present: BTreeSet<Guid>,
+}
+
+/// Shared by the router and the listener of the input.
+pub(crate) struct Flow {
+    /// Something has arrived since somebody last looked.
+    ready: AtomicBool,
+    core: Mutex<Core>,
+    wake: Arc<GuardCondition>,
+    /// Samples are passed on where they arrive.
+    inline: bool,
+}
+
+struct Core {
+    ends: Ends,
+    input: Option<DataReader<SerializedData>>,
+    sources: Sources,
+    /// The writer of the last sample that was one of the sources.
+    recent: Guid,
+    batch: Vec<Sample<SerializedData>>,
+    /// The first sample of the batch that is still to be passed on.
+    next: usize,
+    /// A coherent set is being written.
+    in_set: bool,
+    instances: Instances,
+    /// The end of an instance that was passed on last.
+    last_end: Option<SampleIdentity>,
+    /// What has passed. Copies come by several ways, and again from routers that start anew.
+    had: Origins,
+    requests: Requests,
+    stats: FlowStats,
+}
+
+/// How a turn ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Turn {
+    /// Nothing is left.
+    Empty,
+    /// There is more.
+    More,
+    /// The output has no room: its readers have to acknowledge first.
+    Full,
+}
+
+enum Passed {
+    Done,
+    Full,
+}
+
+struct Arrivals(Weak<Flow>);
+
+impl DataReaderListener<SerializedData> for Arrivals {
+    fn on_data_available(&self, _: &DataReader<SerializedData>) {
+        if let Some(flow) = self.0.upgrade() {
+            flow.arrived();
+        }
+    }
+}
+
+impl Flow {
+    pub(crate) fn new(
+        ends: Ends,
+        route: &RouteConfig,
+        instances: u32,
+        (requests, wake, inline): (Requests, Arc<GuardCondition>, bool),
+    ) -> Arc<Self> {
+        let exclusive = ends.writer.qos().ownership.kind == dunlin::qos::OwnershipKind::Exclusive;
+        let core = Core {
+            ends,
+            input: None,
+            sources: Sources::default(),
+            recent: Guid::default(),
+            batch: Vec::with_capacity(BATCH),
+            next: 0,
+            in_set: false,
+            instances: Instances::new(route, exclusive, instances as usize),
+            last_end: None,
+            had: Origins::default(),
+            requests,
+            stats: FlowStats::default(),
+        };
+        Arc::new(Self { ready: AtomicBool::new(false), core: Mutex::new(core), wake, inline })
+    }
+
+    /// What tells the flow that something has arrived.
+    pub(crate) fn listener(self: &Arc<Self>) -> impl DataReaderListener<SerializedData> {
+        Arrivals(Arc::downgrade(self))
+    }
+
+    pub(crate) fn begin(&self, input: DataReader<SerializedData>) {
+        self.core().input = Some(input);
+        self.ready.store(true, Ordering::SeqCst);
+    }
+
+    fn core(&self) -> MutexGuard<'_, Core> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the writers. False if they are the same.
+    pub(crate) fn set_sources(&self, sources: &Sources) -> bool {
+        let mut core = self.core();
+        if core.sources == *sources {
+            return false;
+        }
+        core.sources = sources.clone();
+        core.recent = Guid::default();
+        true
+    }
+
+    fn arrived(&self) {
+        self.ready.store(true, Ordering::SeqCst);
+        if self.inline {
+            let core = match self.core.try_lock() {
+                Ok(core) => Some(core),
+                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+                // Who has it looks again, or is woken.
+                Err(TryLockError::WouldBlock) => None,
+            };
+            if let Some(mut core) = core {
+                self.ready.store(false, Ordering::SeqCst);
+                if core.turn() == Turn::Empty {
+                    return;
+                }
+                self.ready.store(true, Ordering::SeqCst);
+            }
+        }
+        self.wake.set_trigger_value(true);
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::SeqCst)
+    }
+
+    /// Passes on what there is, up to a number of samples.
+    pub(crate) fn pass(&self) -> Turn {
+        if !self.ready.swap(false, Ordering::SeqCst) {
+            return Turn::Empty;
+        }
+        let turn = self.core().turn();
+        if turn != Turn::Empty {
+            self.ready.store(true, Ordering::SeqCst);
+        }
+        turn
+    }
+
+    pub(crate) fn stats(&self) -> FlowStats {
+        self.core().stats
+    }
+
+    /// Whether every reader has acknowledged everything.
+    pub(crate) fn is_acknowledged(&self) -> bool {
+        let writer = self.core().ends.writer.clone();
+        writer.wait_for_acknowledgments(dunlin::Duration::ZERO).is_ok()
+    }
+
+    pub(crate) fn output(&self) -> DataWriter<SerializedData> {
+        self.core().ends.writer.clone()
+    }
+
+    /// Says for a writer that has to say so itself that it is alive, as long as one of the sources is.
+    pub(crate) fn assert_liveliness(&self) {
+        let core = self.core();
+        let alive = core.input.as_ref().map(|input| input.liveliness_changed_status().alive_count);
+        if alive.is_some_and(|count| count > 0) {
+            // It fails only if the writer is gone.
+            let _ = core.ends.writer.assert_liveliness();
+        }
+    }
+}
+
+impl Core {
+    fn turn(&mut self) -> Turn {
+        let Some(input) = self.input.clone() else { return Turn::Empty };
+        let now = self.ends.publisher.participant().current_time();
+        let coherent = self.ends.coherent && self.ends.subscriber.begin_access().is_ok();
+        let turn = self.pass_all(&input, now, coherent);
+        if coherent {
+            let _ = self.ends.subscriber.end_access();
+        }
+        turn
+    }
+
+    fn pass_all(&mut self, input: &DataReader<SerializedData>, now: WallTime, coherent: bool) -> Turn {
+        let mut passed = 0;
+        loop {
+            while self.next < self.batch.len() {
+                self.begin_set(coherent);
+                if matches!(self.pass_one(now), Passed::Full) {
+                    return Turn::Full;
+                }
+                self.next += 1;
+                passed += 1;
+            }
+            self.batch.clear();
+            self.next = 0;
+            // A set that has begun is passed on as a whole.
+            if passed >= TURN && !self.in_set {
+                return Turn::More;
+            }
+            // What cannot be taken any more has ended.
+            if input.take_into(BATCH, &mut self.batch).unwrap_or(0) == 0 {
+                self.end_set();
+                return Turn::Empty;
+            }
+        }
+    }
+
+    fn begin_set(&mut self, coherent: bool) {
+        if coherent && !self.in_set {
+            self.in_set = self.ends.publisher.begin_coherent_changes().is_ok();
+        }
+    }
+
+    fn end_set(&mut self) {
+        if self.in_set {
+            self.in_set = false;
+            let _ = self.ends.publisher.end_coherent_changes();
+        }
+    }
+
+    /// Passes on the next sample of the batch.
+    fn pass_one(&mut self, now: WallTime) -> Passed {
+        let Some(info) = self.batch.get(self.next).map(|sample| sample.info) else { return Passed::Done };
+        let is_ours = self.is_source(&info);
+        let Some(sample) = self.batch.get(self.next) else { return Passed::Done };
+        match (&sample.data, info.instance_state) {
+            (Some(data), _) if is_ours => {
+                let data = data.clone();
+                self.pass_data(&info, data, now)
+            }
+            // Another kind of writer owns the instance now.
+            (Some(data), _) => {
+                let data = data.clone();
+                self.yield_instance(&info, data)
+            }
+            (None, InstanceState::NotAliveDisposed) if is_ours => self.end_instance(&info, true),
+            (None, InstanceState::NotAliveNoWriters) if is_ours || info.sequence_number.0 == 0 => {
+                self.end_instance(&info, false)
+            }
+            (None, _) => Passed::Done,
+        }
+    }
+
+    fn is_source(&mut self, info: &SampleInfo) -> bool {
+        let writer = info.publication_handle.to_guid();
+        if writer == self.recent {
+            return true;
+        }
+        let known = self.sources.writers.contains(&writer);
+        if known {
+            self.recent = writer;
+        }
+        known
+    }
+
+    /// The sample as the output's topic takes it.
+    fn addressed(&self, data: SerializedData, info: &SampleInfo) -> SerializedData {
+        if self.ends.opaque { data.of_instance(info.instance_handle) } else { data }
+    }
+
+    fn params(&self, info: &SampleInfo) -> WriteParams {
+        WriteParams {
+            source_timestamp: Some(info.source_timestamp),
+            original: Some(info.origin()),
+            related: info.related_sample.map(|named| self.requests.first(named)),
+            ..WriteParams::default()
+        }
+    }
+
+    fn is_there_already(&self, info: &SampleInfo) -> bool {
+        info.original_sample.is_some_and(|named| self.sources.present.contains(&named.writer))
+    }
+
+    fn pass_data(&mut self, info: &SampleInfo, data: SerializedData, now: WallTime) -> Passed {
+        if self.is_there_already(info) {
+            return self.leave_out(Dropped::AlreadyThere);
+        }
+        if self.had.contains(info.origin()) {
+            return self.leave_out(Dropped::Copy);
+        }
+        match self.instances.judge(info.instance_handle, data.payload()) {
+            Verdict::Pass => {}
+            Verdict::LeaveOut(why) => {
+                self.had.note(info.origin());
+                return self.leave_out(why);
+            }
+        }
+        let octets = data.payload().len() as u64;
+        let data = self.addressed(data, info);
+        match self.ends.writer.write_with(&data, &self.params(info)) {
+            Ok(identity) => {
+                self.instances.passed(info.instance_handle, data.payload());
+                self.had.note(info.origin());
+                self.requests.note(identity, info.origin());
+                self.stats.passed(octets, now.since(info.reception_timestamp));
+                Passed::Done
+            }
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    fn leave_out(&mut self, why: Dropped) -> Passed {
+        self.stats.dropped(why);
+        Passed::Done
+    }
+
+    fn failed(&mut self, error: &WriteError) -> Passed {
+        match error {
+            WriteError::Timeout(_) | WriteError::InTask | WriteError::InSimulation => Passed::Full,
+            // Nothing of the instance has been passed on, so there is nothing to end.
+            WriteError::NotRegistered | WriteError::UnknownInstance | WriteError::NoKey => Passed::Done,
+            WriteError::OutOfResources => self.leave_out(Dropped::NoRoom),
+            WriteError::AlreadyDeleted => Passed::Done,
+            _ => self.leave_out(Dropped::Refused),
+        }
+    }
+
+    fn yield_instance(&mut self, info: &SampleInfo, data: SerializedData) -> Passed {
+        if !self.instances.yields(info.instance_handle) {
+            return Passed::Done;
+        }
+        let data = self.addressed(data, info);
+        let given_up = self.ends.writer.unregister_instance_with(&data, &WriteParams::default());
+        match given_up {
+            Ok(_) => Passed::Done,
+            Err(error) => self.failed(&error),
+        }
+        .also(|| self.instances.ended(info.instance_handle))
+    }
+
+    /// Passes on the end of an instance.
+    fn end_instance(&mut self, info: &SampleInfo, disposed: bool) -> Passed {
+        if self.is_there_already(info) {
+            return self.leave_out(Dropped::AlreadyThere);
+        }
+        let is_second = self.last_end == Some(info.origin());
+        let from_message = info.sequence_number.0 != 0;
+        if from_message && !is_second && self.had.contains(info.origin()) {
+            return self.leave_out(Dropped::Copy);
+        }
+        let key = self.batch.get(self.next).and_then(|sample| sample.key.clone());
+        let key = match key {
+            Some(key) => self.addressed(key, info),
+            None if self.ends.opaque => SerializedData::key(Vec::new()).of_instance(info.instance_handle),
+            None => return self.leave_out(Dropped::NoKey),
+        };
+        // Not from a message, or from one that disposes as well: then readers have seen its identity.
+        let params = if is_second || !from_message { WriteParams::default() } else { self.params(info) };
+        let ended = if disposed {
+            self.ends.writer.dispose_with(&key, &params)
+        } else {
+            self.ends.writer.unregister_instance_with(&key, &params)
+        };
+        let passed = match ended {
+            Ok(_) => {
+                self.stats.ended();
+                Passed::Done
+            }
+            Err(error) => self.failed(&error),
+        };
+        passed.also(|| {
+            if from_message {
+                self.had.note(info.origin());
+            }
+            self.last_end = disposed.then(|| info.origin());
+            if !disposed {
+                self.instances.ended(info.instance_handle);
+            }
+        })
+    }
+}
+
+impl Passed {
+    fn also(self, then: impl FnOnce()) -> Self {
+        if matches!(self, Self::Done) {
+            then();
+        }
+        self
+    }
+}
