@@ -30,6 +30,9 @@ pub(crate) struct Wanted {
     pub(crate) sources: Sources,
 }
 
+/// Outputs of one key, by the length of the way and the way.
+type Ways = BTreeMap<(usize, Vec<String>), Wanted>;
+
 /// The writers that each participant knows.
 #[derive(Default)]
 pub(crate) struct Planner {
@@ -59,7 +62,7 @@ impl Planner {
         let present = present(config, &found);
         let read = read_topics(config, participants);
         let mut plan = Plan::default();
-        let mut by_key: BTreeMap<Arc<str>, BTreeMap<(usize, Vec<String>), Wanted>> = BTreeMap::new();
+        let mut by_key = BTreeMap::<Arc<str>, Ways>::new();
         for (guid, known) in self.known.iter().flatten() {
             plan.refused.extend(known.refused.iter().cloned());
             for kind in &known.kinds {

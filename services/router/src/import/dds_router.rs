@@ -91,9 +91,7 @@ impl Reading<'_> {
                 if !matches!(key, "name" | "kind" | "domain") {
                     self.leave_out(
                         key,
-                        &format!(
-                            "of a participant: write it into the configuration that the participant names"
-                        ),
+                        "of a participant: write it into the configuration that the participant names",
                     );
                 }
             }
