@@ -94,7 +94,7 @@ fn latency(writer: &DataWriter<Blob>, arrived: &Arrived, octets: usize) -> Resul
             return Err(format!("{seen} arrived instead of {number}").into());
         }
         times.push(end - begin);
-        std::thread::sleep(Duration::from_micros(100));
+        std::thread::park_timeout(Duration::from_micros(100));
     }
     times.drain(..500);
     times.sort_unstable();
@@ -129,7 +129,7 @@ fn wait_until(what: &str, mut done: impl FnMut() -> bool) -> Result<Duration> {
         if begin.elapsed() > Duration::from_secs(60) {
             return Err(format!("{what} takes more than a minute").into());
         }
-        std::thread::sleep(Duration::from_millis(1));
+        std::thread::park_timeout(Duration::from_millis(1));
     }
     Ok(begin.elapsed())
 }
@@ -138,7 +138,7 @@ fn measure(name: &str, writer: &DataWriter<Blob>, arrived: &Arrived) -> Result<(
     wait_until("matching", || {
         arrived.reader.matched_publications().len() == 1 && !writer.matched_subscriptions().is_empty()
     })?;
-    std::thread::sleep(Duration::from_millis(300));
+    std::thread::park_timeout(Duration::from_millis(300));
     let (median, p99) = latency(writer, arrived, 16)?;
     println!(
         "{name}: latency of 32 B: median {:.1} us, p99 {:.1} us",
@@ -155,7 +155,7 @@ fn measure(name: &str, writer: &DataWriter<Blob>, arrived: &Arrived) -> Result<(
 /// From the first writer to the last output, as the destination sees it.
 fn thousand_topics() -> Result<()> {
     let (source, destination) = (participant(DOMAIN)?, participant(DOMAIN + 1)?);
-    std::thread::sleep(Duration::from_secs(1));
+    std::thread::park_timeout(Duration::from_secs(1));
     let publisher = source.create_publisher(&PublisherQos::default())?;
     let begin = Instant::now();
     let mut writers = Vec::new();
