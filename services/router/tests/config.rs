@@ -29,42 +29,42 @@ fn mistakes_are_told_with_line_and_remedy() {
         ("name = ", "gate.toml:1: not valid TOML"),
         ("participant.a.domain = 0\n[[route]]\nfrom = \"a\"\nto = \"a\"", "needs name ="),
         (
-            &format!("{TWO}[[route]]\nfrm = \"inner\"\nto = \"outer\""),
+            &*format!("{TWO}[[route]]\nfrm = \"inner\"\nto = \"outer\""),
             "gate.toml:5: there is no key route.frm; did you mean from?",
         ),
         (
-            &format!("{TWO}[[route]]\nfrom = \"iner\"\nto = \"outer\""),
+            &*format!("{TWO}[[route]]\nfrom = \"iner\"\nto = \"outer\""),
             "gate.toml:5: there is no participant \"iner\"; did you mean \"inner\"?",
         ),
-        (&format!("{TWO}[[route]]\nbetween = [\"inner\"]"), "between names two participants"),
+        (&*format!("{TWO}[[route]]\nbetween = [\"inner\"]"), "between names two participants"),
         (
-            &format!("{TWO}[[route]]\nfrom = \"inner\"\nto = \"outer\"\ntopics = [\"a**\"]"),
+            &*format!("{TWO}[[route]]\nfrom = \"inner\"\nto = \"outer\"\ntopics = [\"a**\"]"),
             "gate.toml:7: topics = \"a**\": ** is no wildcard",
         ),
         (
-            &format!(
+            &*format!(
                 "{TWO}[[route]]\nfrom = \"inner\"\nto = \"outer\"\ntopics = [\"a\"]\nrename_topic = \"$1\""
             ),
             "$1 stands for nothing",
         ),
-        (&format!("{TWO}[[route]]\nfrom = \"inner\"\nto = \"outer\"\nat_most = \"10\""), "such as \"10Hz\""),
+        (&*format!("{TWO}[[route]]\nfrom = \"inner\"\nto = \"outer\"\nat_most = \"10\""), "such as \"10Hz\""),
         (
-            &format!("{TWO}[[route]]\nfrom = \"inner\"\nto = \"outer\"\nseparation = \"10\""),
+            &*format!("{TWO}[[route]]\nfrom = \"inner\"\nto = \"outer\"\nseparation = \"10\""),
             "a time with its unit",
         ),
-        (&format!("{TWO}[[route]]\nfrom = \"inner\"\nto = \"outer\"\none_of = 0"), "a whole number from 1"),
+        (&*format!("{TWO}[[route]]\nfrom = \"inner\"\nto = \"outer\"\none_of = 0"), "a whole number from 1"),
         (
-            &format!("{TWO}[[route]]\nfrom = \"inner\"\nto = \"outer\"\ncreate = \"now\""),
+            &*format!("{TWO}[[route]]\nfrom = \"inner\"\nto = \"outer\"\ncreate = \"now\""),
             "\"writer\" or \"both\"",
         ),
         (
-            &format!("{TWO}[[route]]\nfrom = \"inner\"\nto = \"outer\"\nprofile = \"x\""),
+            &*format!("{TWO}[[route]]\nfrom = \"inner\"\nto = \"outer\"\nprofile = \"x\""),
             "participant.outer needs config =",
         ),
-        (&format!("{TWO}participant.more.domain = 300"), "a whole number from 0 to 232"),
+        (&*format!("{TWO}participant.more.domain = 300"), "a whole number from 0 to 232"),
         (TWO, "there is no route"),
-        (&format!("{TWO}[limit]\nsamples = 1"), "there is no key limit; did you mean limits?"),
-        (&format!("{TWO}participant.x = 5"), "participant.x = 5: expected a section"),
+        (&*format!("{TWO}[limit]\nsamples = 1"), "there is no key limit; did you mean limits?"),
+        (&*format!("{TWO}participant.x = 5"), "participant.x = 5: expected a section"),
     ] {
         let told = errors(text);
         assert!(told.contains(wanted), "{text}\n{told}\n{wanted}");
