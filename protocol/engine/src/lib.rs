@@ -74,6 +74,7 @@ pub use output::{Event, Output, Present};
 pub use parameters::inline_qos;
 pub use participant::Participant;
 pub use reader_slot::ReaderSlot;
+pub use routing::Unfinished;
 pub use writer_slot::{TxTurn, WriteError, WriteRequest, WriterSlot, WriterStanding};
 
 pub use dunlin_discovery::{

@@ -46,6 +46,8 @@ pub struct Output {
     /// True when [`crate::Participant::next_deadline`] came closer, so that whoever sleeps until the old one
     /// must be woken.
     pub deadline_closer: bool,
+    /// A reader would replace a sample that nobody has seen: events are told before more is taken in.
+    pub(crate) pause: bool,
     /// A change for readers of this process, which get it as it is, see [`WriterSlot::write_in_process`].
     pub(crate) local_delivery: LocalDelivery,
     /// Writers whose new data is in the outbox although no thread has their turn, and up to which change.
@@ -60,6 +62,7 @@ impl Output {
             outbox: Outbox::new(),
             events: Vec::new(),
             deadline_closer: false,
+            pause: false,
             local_delivery: LocalDelivery::new(),
             sent_by_timer: Vec::new(),
         }
@@ -71,6 +74,7 @@ impl Output {
         self.outbox.clear();
         self.events.clear();
         self.deadline_closer = false;
+        self.pause = false;
         self.local_delivery.clear();
         for (writer, sent) in self.sent_by_timer.drain(..) {
             writer.timer_sent(sent);
@@ -86,6 +90,12 @@ impl Output {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.outbox.is_empty() && self.events.is_empty()
+    }
+
+    /// Whether events should be told before more is taken in, as the next sample would replace one that nobody has seen.
+    #[must_use]
+    pub fn wants_pause(&self) -> bool {
+        self.pause
     }
 
     /// Adds an event that is the same however often it is told, unless it was just told.

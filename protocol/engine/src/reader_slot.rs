@@ -486,7 +486,12 @@ impl ReaderSlot {
     pub fn stats(&self) -> ReaderStats {
         let stats = self.protocol.lock().reader.stats();
         let store = self.store.lock();
-        ReaderStats { copies: store.copies, from_future: store.from_future, ..stats }
+        ReaderStats {
+            copies: store.copies,
+            from_future: store.from_future,
+            replaced_unseen: store.cache.replaced_unseen(),
+            ..stats
+        }
     }
 
     /// The sum of all [`Event::SampleLost`]. It grows before anything that lies behind the loss can be taken; the events come
@@ -511,6 +516,7 @@ impl ReaderSlot {
         let mut sink = CacheSink::new(self, &writers, events);
         let result = run(protocol, &mut sink, outbox);
         self.tell_transitions(now, protocol, &mut sink);
+        out.pause |= sink.wants_pause();
         let (data_available, mut store) = sink.finish();
         self.note_room(now, &mut store, deadline_closer);
         self.arm_cache(&mut store, deadline_closer);

@@ -4,11 +4,19 @@ use alloc::sync::Arc;
 
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Behaviour, EntityId, Guid, Locator, Now};
-use dunlin_wire::{Message, ReceiverState, Submessage, Submessages, join_directed};
+use dunlin_wire::{Message, Place, ReceiverState, Submessage, Submessages, join_directed};
 
 use crate::output::Output;
 use crate::participant::Participant;
 use crate::routes::Routes;
+
+/// A datagram that was not taken in to its end, because a reader would replace what nobody has seen: where to go on.
+#[derive(Clone, Copy, Debug)]
+pub struct Unfinished {
+    state: ReceiverState,
+    place: Place,
+    discovered: bool,
+}
 
 /// One datagram on its way through the routing tables.
 struct Delivery<'a> {
@@ -31,37 +39,83 @@ impl Participant {
     /// Nothing in a datagram makes this panic, and work and memory are bounded by the datagram's length and the
     /// configured limits.
     pub fn on_datagram(&self, now: Now, from: Locator, packet: &SharedBytes, out: &mut Output) {
+        let mut unfinished = self.begin_datagram(now, from, packet, out);
+        while let Some(rest) = unfinished {
+            unfinished = self.go_on_with_datagram(now, from, packet, rest, out);
+        }
+    }
+
+    /// Begins to take in one datagram, see [`on_datagram`](Self::on_datagram). Where the next sample would replace one that nobody
+    /// has seen it stops, says so in [`wants_pause`](Output::wants_pause), and returns what is left, if anything is.
+    pub fn begin_datagram(
+        &self,
+        now: Now,
+        from: Locator,
+        packet: &SharedBytes,
+        out: &mut Output,
+    ) -> Option<Unfinished> {
         let counters = &self.common.counters;
         counters.datagrams();
         let Ok(message) = Message::parse(packet) else {
             counters.malformed();
-            return;
+            return None;
         };
         let header = message.header();
         let local = from == Locator::LOCAL;
         if (header.guid_prefix == self.common.prefix) != local {
             counters.own_datagrams();
-            return;
+            return None;
         }
         let state = ReceiverState::new(self.common.prefix, &header);
         let mut delivery = Delivery { now, from, packet, local, state, routes: None, discovered: false };
-        let first = out.outbox.datagram_count();
         if !local {
             self.note_traffic(&mut delivery, out);
         }
-        let mut submessages = message.submessages();
+        self.take_in(delivery, message.submessages(), out)
+    }
+
+    /// Goes on with a datagram that was [begun](Self::begin_datagram), in the same way.
+    pub fn go_on_with_datagram(
+        &self,
+        now: Now,
+        from: Locator,
+        packet: &SharedBytes,
+        unfinished: Unfinished,
+        out: &mut Output,
+    ) -> Option<Unfinished> {
+        let message = Message::parse(packet).ok()?;
+        let Unfinished { state, place, discovered } = unfinished;
+        let local = from == Locator::LOCAL;
+        let delivery = Delivery { now, from, packet, local, state, routes: None, discovered };
+        self.take_in(delivery, message.submessages_from(place), out)
+    }
+
+    fn take_in(
+        &self,
+        mut delivery: Delivery<'_>,
+        mut submessages: Submessages<'_>,
+        out: &mut Output,
+    ) -> Option<Unfinished> {
+        out.pause = false;
+        let first = out.outbox.datagram_count();
         while let Some(parsed) = submessages.next() {
             let Ok(parsed) = parsed else {
-                counters.malformed();
+                self.common.counters.malformed();
                 break;
             };
             delivery.state.apply(&parsed.body);
             self.dispatch(&mut delivery, &parsed.body, &mut submessages, out);
+            if out.pause {
+                break;
+            }
         }
         if delivery.discovered {
             // Each built-in endpoint answers for itself; together that is one datagram.
             join_directed(&mut out.outbox, first, self.common.max_message_size);
         }
+        let Delivery { state, discovered, .. } = delivery;
+        let unfinished = out.pause && submessages.octets_left() > 0;
+        unfinished.then(|| Unfinished { state, place: submessages.place(), discovered })
     }
 
     /// Any traffic of a known participant renews its lease; discovery hears of it now and then only.

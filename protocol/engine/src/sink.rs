@@ -25,6 +25,8 @@ pub(crate) struct CacheSink<'a> {
     events: &'a mut Vec<Event>,
     store: StoreGuard<'a>,
     data_available: bool,
+    /// Who is told of the samples should be before the next one.
+    pause: bool,
     /// The writer of the last change: that of the next one, too.
     recent: Option<&'a DiscoveredWriter>,
 }
@@ -35,7 +37,7 @@ impl<'a> CacheSink<'a> {
         writers: &'a [Arc<DiscoveredWriter>],
         events: &'a mut Vec<Event>,
     ) -> Self {
-        Self { slot, writers, events, store: slot.store(), data_available: false, recent: None }
+        Self { slot, writers, events, store: slot.store(), data_available: false, pause: false, recent: None }
     }
 
     /// The matched writers.
@@ -62,6 +64,12 @@ impl<'a> CacheSink<'a> {
     /// Whether the application has something new to see, and the lock.
     pub(crate) fn finish(self) -> (bool, StoreGuard<'a>) {
         (self.data_available, self.store)
+    }
+
+    /// Whether who is told of the samples should be before the next one.
+    #[inline]
+    pub(crate) fn wants_pause(&self) -> bool {
+        self.pause
     }
 
     /// A matched writer came to life or stopped being alive.
@@ -208,6 +216,7 @@ impl CacheSink<'_> {
             cache.insert_filtered(now, change, instance, &info)
         };
         self.data_available |= insert.data_available();
+        self.pause |= cache.wants_pause();
         // What had no room may come by another way.
         let had = !matches!(insert, Insert::Rejected(_) | Insert::Dropped(_));
         if let Some(origins) = self.store.origins.as_mut().filter(|_| had) {

@@ -3,8 +3,9 @@
 use alloc::boxed::Box;
 use core::mem;
 
-use dunlin_core::Now;
-use dunlin_engine::{Event, Output, Participant};
+use dunlin_buf::SharedBytes;
+use dunlin_core::{Locator, Now};
+use dunlin_engine::{Event, Output, Participant, Unfinished};
 
 use crate::port::{Port, SendMode};
 use crate::queue::{drain, queue};
@@ -67,6 +68,46 @@ pub fn drive<P: Port>(port: &mut P, member: &P::Member, work: impl FnOnce(&Parti
         });
         conclude(port, member, out);
     });
+}
+
+/// Takes in what has arrived for a participant. Where a reader would replace a sample that nobody has seen, its listeners run
+/// before what follows is taken in.
+pub fn receive<P: Port>(port: &mut P, member: &P::Member, arrived: &[(SharedBytes, Locator)]) {
+    let (mut next, mut unfinished) = (arrived, None);
+    while !next.is_empty() {
+        let (mut present, now) = (false, port.now(member));
+        drive(port, member, |participant, out| {
+            present = true;
+            next = take_in(participant, now, next, &mut unfinished, out);
+        });
+        if !present {
+            // It is leaving.
+            return;
+        }
+    }
+}
+
+/// Takes in what it may before listeners run; what is left.
+fn take_in<'a>(
+    participant: &Participant,
+    now: Now,
+    mut arrived: &'a [(SharedBytes, Locator)],
+    unfinished: &mut Option<Unfinished>,
+    out: &mut Output,
+) -> &'a [(SharedBytes, Locator)] {
+    while let Some(((packet, from), rest)) = arrived.split_first() {
+        *unfinished = match unfinished.take() {
+            None => participant.begin_datagram(now, *from, packet, out),
+            Some(begun) => participant.go_on_with_datagram(now, *from, packet, begun, out),
+        };
+        if unfinished.is_none() {
+            arrived = rest;
+        }
+        if out.wants_pause() {
+            break;
+        }
+    }
+    arrived
 }
 
 /// Does what is due.

@@ -37,7 +37,7 @@ mod queue;
 mod state;
 mod write;
 
-pub use call::{call, conclude, drive, run_timers, send, with_output};
+pub use call::{call, conclude, drive, receive, run_timers, send, with_output};
 pub use port::{Blocking, Port, SendMode};
 pub use queue::{MAX_CHAIN, Work, work_off};
 pub use state::State;

@@ -121,4 +121,7 @@ pub struct ReaderStats {
     /// Changes that a reader which orders by source timestamp refused, because theirs are too far in the future; they are among
     /// the lost ones of SAMPLE_LOST, not of `lost`.
     pub from_future: u64,
+    /// Samples that a newer one of their instance replaced before anybody had seen them: KEEP_LAST is full, and the application
+    /// slower than the writer.
+    pub replaced_unseen: u64,
 }

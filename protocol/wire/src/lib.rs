@@ -46,7 +46,7 @@ pub use endianness::Endianness;
 pub use error::{Malformation, WireError};
 pub use group_digest::GroupDigest;
 pub use header::Header;
-pub use message::{Message, Parsed, Submessages};
+pub use message::{Message, Parsed, Place, Submessages};
 pub use params::pid;
 pub use params::{
     InlineQosBuffer, OriginalWriterInfo, ParamReader, ParamWriter, Parameter, ParameterList,

@@ -33,6 +33,14 @@ pub struct Submessages<'a> {
     offset: usize,
 }
 
+/// A place in a walk through the submessages of a message.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// Where the message ends, as its header extension says.
+    end: usize,
+    offset: usize,
+}
+
 impl<'a> Message<'a> {
     /// Checks the header of a message.
     ///
@@ -50,6 +58,12 @@ impl<'a> Message<'a> {
     /// All octets of the message.
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.bytes
+    }
+
+    /// Goes on with a walk through this message.
+    #[must_use]
+    pub fn submessages_from(&self, place: Place) -> Submessages<'a> {
+        Submessages { bytes: self.bytes.get(..place.end).unwrap_or(self.bytes), offset: place.offset }
     }
 
     /// Walks the submessages.
@@ -87,6 +101,12 @@ impl<'a> Iterator for Submessages<'a> {
 impl core::iter::FusedIterator for Submessages<'_> {}
 
 impl<'a> Submessages<'a> {
+    /// Where the walk is, to go on from [there](Message::submessages_from).
+    #[must_use]
+    pub fn place(&self) -> Place {
+        Place { end: self.bytes.len(), offset: self.offset }
+    }
+
     /// What was not walked yet.
     pub(crate) fn rest(&self) -> Option<&'a [u8]> {
         self.bytes.get(self.offset..)

@@ -74,7 +74,7 @@ impl Pump {
     pub fn receive(&self, from: Locator, packet: &SharedBytes) {
         let Some(group) = self.group.upgrade() else { return };
         thread_port::as_library(|| {
-            group.drive(|participant, now, out| participant.on_datagram(now, from, packet, out));
+            group.hand_out(&mut vec![(packet.clone(), from)]);
         });
     }
 

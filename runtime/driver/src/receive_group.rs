@@ -474,15 +474,13 @@ impl ReceiveGroup {
     }
 
     /// Hands what has arrived to every participant.
-    fn hand_out(&self, batch: &mut Vec<(SharedBytes, Locator)>) {
+    pub(crate) fn hand_out(&self, batch: &mut Vec<(SharedBytes, Locator)>) {
         if batch.is_empty() {
             return;
         }
-        self.drive(|participant, now, out| {
-            for (packet, from) in &*batch {
-                participant.on_datagram(now, *from, packet, out);
-            }
-        });
+        for member in self.members().iter() {
+            dunlin_host::receive(&mut ThreadPort, member, batch);
+        }
         batch.clear();
     }
 

@@ -274,10 +274,8 @@ impl World {
         } else {
             self.network.stats.delivered += 1;
             self.network.stats.delivered_octets += datagram.bytes.len() as u64;
-            let (life, now) = (self.awake(node), self.now(node));
-            dunlin_host::drive(self, &life, |participant, out| {
-                participant.on_datagram(now, datagram.from, &datagram.bytes, out);
-            });
+            let life = self.awake(node);
+            dunlin_host::receive(self, &life, &[(datagram.bytes.clone(), datagram.from)]);
         }
     }
 

@@ -167,7 +167,8 @@ pub fn json(told: &EntityStatistics) -> Value {
     }
     if let Some(it) = &told.reader {
         let object = object!(it; received, lost, rejected, duplicates, out_of_order, fragments, heartbeats_received,
-            gaps_received, acknacks_sent, nack_frags_sent, kept, waiting_octets, matched, from_future);
+            gaps_received, acknacks_sent, nack_frags_sent, kept, waiting_octets, matched, from_future,
+            replaced_unseen);
         all.insert("reader".to_owned(), object.into());
     }
     all.into()

@@ -345,5 +345,6 @@ fn reader_counters(slot: &ReaderSlot) -> ReaderCounters {
         waiting_octets: stats.out_of_order_octets.saturating_add(stats.reassembly_octets),
         matched: u32::try_from(slot.matched_writers().len()).unwrap_or(u32::MAX),
         from_future: stats.from_future,
+        replaced_unseen: stats.replaced_unseen,
     }
 }

@@ -169,4 +169,6 @@ pub struct ReaderCounters {
     pub matched: u32,
     /// Changes that were refused because their source timestamps are too far in the future (`quotas.timestamp_tolerance`).
     pub from_future: u64,
+    /// Samples that a newer one of their instance replaced before anybody had seen them (KEEP_LAST).
+    pub replaced_unseen: u64,
 }

@@ -3,7 +3,8 @@
 use crate::support::*;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PolicyId};
 use dunlin::sim::{Node, Result, Sim};
-use dunlin::{Config, DataReader, DataWriter, Duration};
+use dunlin::{Config, DataReader, DataWriter, Duration, StatusMask};
+use std::sync::{Arc, Mutex};
 
 fn budget(duration: Duration) -> DataWriterQos {
     writer_qos().latency_budget(duration)
@@ -187,4 +188,41 @@ fn nothing_is_replaced_before_it_was_sent() {
     a.run(|| (0..50).try_for_each(|n| writer.write(&reading(n)))).unwrap();
     sim.run_for(secs(1)).unwrap();
     assert_eq!(taken(&reader), (0..50).collect::<Vec<_>>());
+}
+
+/// A burst in one datagram to a KEEP_LAST 1 reader whose listener takes, or to one that nobody reads meanwhile; what was seen, and
+/// what was replaced unseen.
+fn burst(best_effort: bool, has_listener: bool, depth: i32) -> (Vec<u32>, u64) {
+    let mut sim = Sim::new(9);
+    let (a, b) = (sim.node("a"), sim.node("b"));
+    let writer = a.run(|| writer(&budget(millis(50)))).unwrap();
+    let qos = DataReaderQos::default().keep_last(depth).latency_budget(secs(1));
+    let reader = b.run(|| reader(&if best_effort { qos } else { qos.reliable() })).unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    if has_listener {
+        let seen = Arc::clone(&seen);
+        let listener = move |reader: &DataReader<Reading>| seen.lock().unwrap().extend(taken(reader));
+        b.run(|| reader.set_listener(listener, StatusMask::DATA_AVAILABLE));
+    }
+    sim.run_until(|| matched(&writer, &reader), secs(30)).unwrap();
+    sim.run_for(secs(5)).unwrap();
+    let before = writer.stats().datagrams_sent;
+    (0..20).for_each(|n| a.run(|| writer.write(&reading(n)).unwrap()));
+    sim.run_for(secs(1)).unwrap();
+    assert_eq!(writer.stats().datagrams_sent - before, 1);
+    seen.lock().unwrap().extend(taken(&reader));
+    let seen = seen.lock().unwrap().clone();
+    (seen, reader.stats().replaced_unseen)
+}
+
+#[test]
+fn a_listener_sees_every_sample_of_a_datagram_although_one_is_kept() {
+    for best_effort in [true, false] {
+        for depth in [1, 3] {
+            let (seen, replaced) = burst(best_effort, true, depth);
+            assert_eq!((seen, replaced), ((0..20).collect(), 0), "{best_effort}, {depth}");
+        }
+        // Who looks later sees the last; how many it did not see is counted.
+        assert_eq!(burst(best_effort, false, 1), (vec![19], 19), "{best_effort}");
+    }
 }

@@ -312,15 +312,29 @@ impl ReaderCache {
         }
         let Some(instance) = self.instances.get(id) else { return false };
         let full = self.limits.depth.is_some_and(|depth| instance.valid_samples() >= depth);
+        let oldest = instance.samples.head();
+        if self.limits.depth.is_some() {
+            let unseen = full && self.is_unread(oldest);
+            self.unseen.arrives(unseen);
+        }
         if full {
-            let oldest = instance.samples.head();
             self.remove_sample(oldest);
         }
         if let Some(key) = self.samples.get(sample).map(Sample::key) {
             let after = self.place(id, key);
             self.attach(sample, after);
         }
+        if let Some(depth) = self.limits.depth
+            && let Some(instance) = self.instances.get(id)
+        {
+            let next = instance.samples.head();
+            self.unseen.endanger(instance.valid_samples() >= depth && self.is_unread(next));
+        }
         full
+    }
+
+    fn is_unread(&self, sample: Id) -> bool {
+        self.samples.get(sample).is_some_and(|sample| !sample.read)
     }
 
     fn insert_disposal(&mut self, now: Now, arrival: &Arrival<'_>, unregisters: bool) -> Insert {

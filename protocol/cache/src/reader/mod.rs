@@ -14,6 +14,7 @@ mod selection;
 mod states;
 mod timing;
 mod transition;
+mod unseen;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -30,6 +31,7 @@ use registration::{Registration, RemoteWriter};
 use sample::{ARRIVAL, Sample, UNREAD};
 use selection::Picked;
 use states::StateCounts;
+use unseen::Unseen;
 
 pub use config::{
     FilterReason, Insert, ReaderCacheConfig, ReaderTimerReport, RejectReason, Room, WriterInfo,
@@ -77,6 +79,8 @@ pub struct ReaderCache {
     walks: u64,
     /// Samples or instances went since somebody last asked.
     freed: bool,
+    /// What KEEP_LAST replaces.
+    unseen: Unseen,
 }
 
 impl ReaderCache {
@@ -108,7 +112,21 @@ impl ReaderCache {
             picked: Vec::new(),
             walks: 0,
             freed: false,
+            unseen: Unseen::default(),
         }
+    }
+
+    /// How many samples a newer one of their instance has replaced before anybody saw them (DDS 1.4 §2.2.3.18 KEEP_LAST).
+    #[must_use]
+    pub fn replaced_unseen(&self) -> u64 {
+        self.unseen.replaced()
+    }
+
+    /// Whether whoever is told of samples should be before the next one is inserted: that may replace one that nobody has seen.
+    /// Says so less often where it is of no use, as with an application that looks when it likes.
+    #[inline]
+    pub fn wants_pause(&mut self) -> bool {
+        self.limits.depth.is_some() && self.unseen.wants_pause()
     }
 
     /// Whether room was made since the last call, by whatever took samples or instances away: rejected ones may find it.

@@ -115,6 +115,9 @@ impl Protocol {
         outbox: &mut Outbox,
     ) {
         for _ in 0..LONGEST_RUN {
+            if sink.wants_pause() {
+                break;
+            }
             if let Some(run) = &run
                 && let Some(next) = rest.next_plain(run.reader_id, run.writer.entity_id)
             {
