@@ -293,6 +293,10 @@ schema! {
         inactive_after: Duration = tuning().inactive_after;
         /// Samples that a KEEP_ALL writer keeps for inactive readers at most, if its RESOURCE_LIMITS do not say less.
         inactive_backlog: u32 = number(tuning().inactive_backlog);
+        /// Samples that the readers of a KEEP_ALL writer have not acknowledged, in octets, above which a write waits, as long as
+        /// max_blocking_time lets it; then it is done all the same. Two samples, and twice what may be under way, are always
+        /// below it. "0B": no write waits for that.
+        high_water: Size = size(tuning().high_water);
         /// Partly received samples of each reader.
         max_reassembly: Size = size(tuning().max_reassembly_bytes);
         /// Partly received samples of each remote writer; a larger sample is never received.

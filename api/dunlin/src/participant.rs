@@ -25,11 +25,11 @@ use crate::writer_inner::WriterInner;
 use dunlin_cache::{CachedSample, SampleData, Selection, UnknownInstance};
 use dunlin_cdr::{DdsType, TopicType, TypeSupport, TypeSupportOf};
 use dunlin_config::Config;
-use dunlin_core::{DomainId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, WallTime};
+use dunlin_core::{DomainId, Guid, GuidPrefix, MonoTime, Now, WallTime};
 use dunlin_driver::{CannotWait, Session};
 use dunlin_engine::{
     CreateError, LocalType, Output, ParticipantStats, PublisherGroup, ReaderPolicies, ReaderSlot, ReaderSpec,
-    SetEnd, SubscriberGroup, WriteError as Refused, WriteRequest, WriterPolicies, WriterSlot, WriterSpec,
+    SetEnd, SubscriberGroup, WriteRequest, WriterPolicies, WriterSlot, WriterSpec,
 };
 use dunlin_qos::{
     DomainParticipantQos, Presentation, PresentationAccessScope, PublisherQos, SubscriberQos, TopicQos,
@@ -45,6 +45,8 @@ mod durability;
 mod known_topics;
 mod leaving;
 mod writing;
+
+pub(crate) use writing::Room;
 
 use at_exit::Presence;
 pub use builder::DomainParticipantBuilder;
@@ -648,16 +650,6 @@ impl ParticipantInner {
     /// Why the present thread cannot wait for this participant, if it cannot.
     pub(crate) fn cannot_wait(&self) -> Option<CannotWait> {
         self.session.cannot_wait()
-    }
-
-    /// False while a write of `instance` would have to wait.
-    pub(crate) fn has_room(&self, slot: &WriterSlot, instance: InstanceHandle) -> bool {
-        let made = self.session.run(|now, out| slot.make_room(now, instance, out));
-        let full = matches!(made, Err(Refused::Full { .. }));
-        if full {
-            self.flush(slot);
-        }
-        !full
     }
 
     /// Counters of the sockets and the shared memory that it uses.

@@ -17,6 +17,7 @@ use crate::writer_inner::{ErasedWriterListener, Prepared, WriterInner};
 use dunlin_buf::SharedBytes;
 use dunlin_cdr::{TopicType, TypeSupport};
 use dunlin_core::{Duration, Guid, InstanceHandle, SampleIdentity, WallTime};
+use dunlin_driver::AtMark;
 use dunlin_engine::{WriteRequest, WriterStats};
 use dunlin_qos::DataWriterQos;
 use dunlin_rtps::ChangeKind;
@@ -575,11 +576,12 @@ impl<T: TopicType> DataWriter<T> {
     ) -> Result<SampleIdentity, WriteError> {
         let slot = self.core.enabled()?;
         let instance = self.checked_instance(sample, params.and_then(|params| params.instance))?;
-        if kind == ChangeKind::Alive {
-            self.core.wait_for_room(slot, instance)?;
-        }
+        let at_mark = match kind {
+            ChangeKind::Alive => self.core.wait_for_room(slot, instance)?,
+            _ => AtMark::Wait,
+        };
         let prepared = self.serialized(kind, sample, instance, params)?;
-        self.core.write_prepared(slot, prepared)
+        self.core.write_prepared(slot, prepared, at_mark)
     }
 }
 

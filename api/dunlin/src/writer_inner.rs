@@ -10,7 +10,7 @@ use crate::dynamic::is_dynamic;
 use crate::entity::{Deleted, ListenerSlot, OwnCondition, Unusable, endpoint_condition};
 use crate::error::{CreateEntityError, SetQosError, WaitForError, WriteError};
 use crate::mutex::lock;
-use crate::participant::ParticipantInner;
+use crate::participant::{ParticipantInner, Room};
 use crate::publisher::Publisher;
 use crate::qos_cell::QosCell;
 use crate::signal::{Signal, WaitCore, when};
@@ -23,8 +23,9 @@ use dunlin_buf::BufPool;
 use dunlin_cdr::Representation;
 use dunlin_core::{Duration, EntityId, Guid, InstanceHandle, SequenceNumber};
 use dunlin_discovery::EndpointLocators;
+use dunlin_driver::AtMark;
 use dunlin_driver::machine::deadline;
-use dunlin_engine::{Event, WriterPolicies, WriterSlot, WriterSpec};
+use dunlin_engine::{Event, LONGEST_AT_MARK, WriterPolicies, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy};
 use dunlin_transport::Lender;
 use std::any::Any;
@@ -414,22 +415,28 @@ impl WriterInner {
         }
     }
 
-    /// Waits until the history takes a large sample, before it is serialized: a writer that blocks need not hold it
-    /// twice. What the write itself says about a history that stays full is left to the write.
+    /// Waits until the history takes a large sample and readers have not too much to acknowledge, before it is serialized: a
+    /// writer that blocks need not hold it twice. Returns what the write itself still waits for. What it says about a history
+    /// that stays full is left to the write.
     pub(crate) fn wait_for_room(
         &self,
         slot: &WriterSlot,
         instance: InstanceHandle,
-    ) -> Result<(), WriteError> {
-        if !self.large.load(Relaxed) {
-            return Ok(());
+    ) -> Result<AtMark, WriteError> {
+        let room = || self.participant.room(slot, instance);
+        if !self.large.load(Relaxed) || room() == Room::Now {
+            return Ok(AtMark::Wait);
         }
         let timeout = self.max_blocking_time();
-        let room = || self.participant.has_room(slot, instance);
-        match wait_for(&self.participant, &self.signal, timeout, room) {
-            Err(WaitForError::Timeout(_)) => Err(WriteError::Timeout(timeout)),
-            _ => Ok(()),
+        let wait = |timeout, done: &dyn Fn() -> bool| {
+            let waited = wait_for(&self.participant, &self.signal, timeout, done);
+            !matches!(waited, Err(WaitForError::Timeout(_)))
+        };
+        if !wait(timeout, &|| room() != Room::Full) {
+            return Err(WriteError::Timeout(timeout));
         }
+        let in_time = wait(timeout.min(LONGEST_AT_MARK), &|| room() != Room::AtMark);
+        Ok(if in_time { AtMark::Wait } else { AtMark::Pass })
     }
 
     /// Whether the writer has no serialized key of a registered instance; who writes one instance again and again asks it once.

@@ -109,6 +109,9 @@ pub struct Tuning {
     /// Samples that a KEEP_ALL writer keeps for inactive readers at most, if RESOURCE_LIMITS do not say less (default
     /// 10,000).
     pub inactive_backlog: usize,
+    /// Octets that the readers of a KEEP_ALL writer have to acknowledge above which a write waits, as long as max_blocking_time
+    /// lets it (default 2 MiB); two samples, and twice what may be under way, are always below it. Zero: never.
+    pub high_water: usize,
     /// How long a sample of a burst may wait for others to share its datagram although its writer has no LATENCY_BUDGET
     /// (default 50 µs); zero sends every sample at once.
     pub burst_delay: Duration,
@@ -150,6 +153,7 @@ impl Default for Tuning {
             window_patience: writer.window_patience,
             inactive_after: Duration::from_secs(3),
             inactive_backlog: 10_000,
+            high_water: 2 << 20,
             burst_delay: Duration::from_micros(50),
             batch_octets: writer.batch_octets,
             max_reassembly_bytes_per_writer: reader.max_reassembly_bytes_per_writer,

@@ -75,7 +75,9 @@ pub use parameters::inline_qos;
 pub use participant::Participant;
 pub use reader_slot::ReaderSlot;
 pub use routing::Unfinished;
-pub use writer_slot::{TxTurn, WriteError, WriteRequest, WriterSlot, WriterStanding};
+pub use writer_slot::{
+    LONGEST_AT_MARK, Manner, TxTurn, WriteError, WriteRequest, WriterSlot, WriterStanding,
+};
 
 pub use dunlin_discovery::{
     ContentFilterProperty, EndpointLocators, KnownType, LocalType, Locators, Quotas, TypeDiscovery,

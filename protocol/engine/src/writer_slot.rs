@@ -3,11 +3,13 @@
 
 mod change;
 mod ending;
+mod high_water;
 mod joining;
 mod liveliness;
 mod room;
 mod separation;
 mod standing;
+mod writing;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -32,7 +34,10 @@ use crate::timers::{TimerId, TimerOwner};
 use crate::turn::{OnWire, Turn, Turnstile};
 use crate::writer_filter::WriterFilters;
 
+use high_water::HighWater;
+pub use high_water::LONGEST_AT_MARK;
 pub use standing::WriterStanding;
+pub use writing::Manner;
 
 /// A priority is a differentiated services code point.
 fn traffic_class(priority: TransportPriority) -> u8 {
@@ -64,6 +69,14 @@ pub enum WriteError {
         /// The present time plus RELIABILITY max_blocking_time.
         until: MonoTime,
     },
+    /// Readers have more to acknowledge than [`Tuning::high_water`](crate::Tuning::high_water). [`Event::SpaceFreed`] tells when
+    /// that is less. Only writes that [wait](Manner::waits_at_mark) hear of it.
+    AtMark {
+        /// From when on it is to be written without waiting for that.
+        until: MonoTime,
+        /// The present time plus RELIABILITY max_blocking_time.
+        give_up: MonoTime,
+    },
     /// Waiting would not help: OUT_OF_RESOURCES.
     OutOfResources,
     /// Only a registered instance can be unregistered: PRECONDITION_NOT_MET.
@@ -78,6 +91,7 @@ impl core::fmt::Display for WriteError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
             Self::Full { .. } => "the history is full until readers acknowledge",
+            Self::AtMark { .. } => "readers have much to acknowledge",
             Self::OutOfResources => "RESOURCE_LIMITS are reached and waiting would not help",
             Self::NotRegistered => "the instance is not registered",
             Self::BadTimestamp => {
@@ -146,6 +160,7 @@ pub(crate) struct WriterCore {
     refused: bool,
     /// Samples kept for inactive readers at most.
     inactive_backlog: usize,
+    high_water: HighWater,
     /// New data of a timer call is being sent; until it is on the wire, writes only queue theirs.
     timer_sends: bool,
     /// Something was queued for that reason.
@@ -195,6 +210,7 @@ impl WriterSlot {
         }
         let reliable = qos.reliability.kind == ReliabilityKind::Reliable;
         let core = WriterCore {
+            high_water: HighWater::new(&qos, &common.tuning),
             writer,
             cache,
             qos,
@@ -243,64 +259,6 @@ impl WriterSlot {
         self.guid.entity_id
     }
 
-    /// Adds a change to the history and describes the datagrams that carry it. Waits while another thread has
-    /// the turn of this writer. A write also asserts the liveliness of writer and participant.
-    ///
-    /// # Errors
-    /// See [`WriteError`]; nothing was written then, and `out` may ask readers for acknowledgements.
-    pub fn write(&self, now: Now, request: WriteRequest, out: &mut Output) -> Result<TxTurn<'_>, WriteError> {
-        self.write_with(now, request, None, out)
-    }
-
-    /// [`write`](Self::write) with inline QoS: ready-made little-endian parameters, without sentinel.
-    ///
-    /// # Errors
-    /// As [`write`](Self::write).
-    pub fn write_with(
-        &self,
-        now: Now,
-        request: WriteRequest,
-        inline_qos: Option<SharedBytes>,
-        out: &mut Output,
-    ) -> Result<TxTurn<'_>, WriteError> {
-        self.begin_write(now, (request, inline_qos), false, out)
-    }
-
-    /// The same. If every matched reader is in this process and nothing stands against it, `out` has no datagrams but the
-    /// change itself, [to be delivered locally](Output::take_local_delivery) when the turn has ended; then call
-    /// [`local_delivery_done`](Self::local_delivery_done). No datagram for a reader of this process may wait on this thread.
-    ///
-    /// # Errors
-    /// As [`write`](Self::write).
-    pub fn write_in_process(
-        &self,
-        now: Now,
-        request: WriteRequest,
-        inline_qos: Option<SharedBytes>,
-        out: &mut Output,
-    ) -> Result<TxTurn<'_>, WriteError> {
-        self.begin_write(now, (request, inline_qos), true, out)
-    }
-
-    fn begin_write(
-        &self,
-        now: Now,
-        request: (WriteRequest, Option<SharedBytes>),
-        in_process: bool,
-        out: &mut Output,
-    ) -> Result<TxTurn<'_>, WriteError> {
-        self.common.note_manual(now.mono, out);
-        let (turn, sn) = self.turnstile.begin(|core| {
-            let result = core.write(now, request, in_process, self, out);
-            // A local delivery arms the timer when it is done.
-            if !out.local_delivery.is_some() {
-                self.arm(core, out);
-            }
-            result
-        })?;
-        Ok(TxTurn { turn, sn })
-    }
-
     /// Describes the datagrams of what waits for more, see [`Tuning::burst_delay`](crate::Tuning::burst_delay) and
     /// LATENCY_BUDGET; `None` if nothing does. Waits while another thread has the turn of this writer.
     pub fn flush(&self, now: Now, out: &mut Output) -> Option<TxTurn<'_>> {
@@ -339,24 +297,6 @@ impl WriterSlot {
     #[must_use]
     pub fn is_waiting_for_more(&self) -> bool {
         self.turnstile.core().writer.is_waiting_for_more()
-    }
-
-    /// Whether a sample of `instance` would find room now. A caller that asks first need not hold a large sample while
-    /// it waits. Another thread may still take the room.
-    ///
-    /// # Errors
-    /// As [`write`](Self::write).
-    pub fn make_room(&self, now: Now, instance: InstanceHandle, out: &mut Output) -> Result<(), WriteError> {
-        let mut core = self.turnstile.core();
-        if core.deleted || core.ending {
-            return Err(WriteError::Deleted);
-        }
-        core.make_room_of_inactive(instance, Some(ChangeKind::Alive));
-        let acked = core.writer.acked_by_all();
-        let result = core.cache.make_room_for(instance, acked);
-        let result = result.map_err(|error| core.refuse(now, error, out));
-        self.arm(&mut core, out);
-        result
     }
 
     /// Registers an instance (DDS 1.4 §2.2.2.4.2.5, §2.2.2.4.2.6); registering it again does nothing. `key` is its
@@ -639,6 +579,7 @@ impl WriterSlot {
             return;
         }
         core.tell_space(self.id(), out);
+        core.abandon_mark(out);
         core.group.iter().for_each(|group| group.remove_writer(self.id()));
         if core.qos.liveliness.kind == LivelinessKind::ManualByParticipant {
             self.common.manual.remove_writer();
@@ -670,7 +611,7 @@ impl WriterCore {
         &mut self,
         now: Now,
         (request, inline_qos): (WriteRequest, Option<SharedBytes>),
-        in_process: bool,
+        manner: Manner,
         slot: &WriterSlot,
         out: &mut Output,
     ) -> Result<(Option<SequenceNumber>, SequenceNumber), WriteError> {
@@ -720,7 +661,7 @@ impl WriterCore {
             return Ok((None, sn));
         }
         let Output { local_delivery, outbox, .. } = out;
-        let in_process = in_process && !self.timer_sends && self.group.is_none();
+        let in_process = manner.in_process && !self.timer_sends && self.group.is_none();
         if !in_process || !local_delivery.fill(|places| self.writer.deliver_locally(sn, &self.cache, places))
         {
             self.writer.on_new_change(now, sn, &self.cache, outbox);

@@ -6,7 +6,7 @@ mod common;
 
 use common::{Net, instance, sample, unpack};
 use dunlin_core::{Duration, Locator};
-use dunlin_engine::{Event, Output, ReaderSlot, WriteRequest, WriterSlot};
+use dunlin_engine::{Event, Manner, Output, ReaderSlot, WriteRequest, WriterSlot};
 use dunlin_qos::{DataReaderQos, DataWriterQos, LatencyBudget};
 use dunlin_rtps::ChangeKind;
 use std::sync::Arc;
@@ -40,7 +40,8 @@ fn write(net: &Net, writer: &WriterSlot, number: u32) -> Output {
         payload: sample(number, b"body"),
     };
     let mut out = Output::new();
-    writer.write_in_process(net.clock(), request, None, &mut out).unwrap().finish();
+    let manner = Manner { in_process: true, ..Manner::default() };
+    writer.write_with(net.clock(), request, None, manner, &mut out).unwrap().finish();
     out
 }
 

@@ -2,7 +2,7 @@
 
 use dunlin_buf::SharedBytes;
 use dunlin_core::{InstanceHandle, Locator, SequenceNumber};
-use dunlin_engine::{Output, SetEnd, TxTurn, WriteError, WriteRequest, WriterSlot};
+use dunlin_engine::{Manner, Output, SetEnd, TxTurn, WriteError, WriteRequest, WriterSlot};
 
 use crate::call::{call, conclude, drive, send, with_output};
 use crate::port::{Blocking, Port, SendMode};
@@ -24,8 +24,17 @@ pub fn write<P: Port>(
     }
 }
 
+/// Whether a write waits where readers have [too much](dunlin_engine::Tuning::high_water) to acknowledge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtMark {
+    /// It waits.
+    Wait,
+    /// It does not, since its caller has waited before.
+    Pass,
+}
+
 /// [`write()`]; while the history is full it waits for room, up to max_blocking_time of the writer's RELIABILITY, if the port
-/// [may wait](Blocking::may_wait).
+/// [may wait](Blocking::may_wait). It then waits at the mark too, and is written when that took too long.
 ///
 /// # Errors
 /// As [`WriterSlot::write`]; `Full` after max_blocking_time.
@@ -36,10 +45,11 @@ pub fn write_blocking<P: Blocking>(
     writer: &WriterSlot,
     request: WriteRequest,
     inline_qos: Option<SharedBytes>,
+    at_mark: AtMark,
 ) -> Result<SequenceNumber, WriteError> {
     match join_burst(port, member, writer, request, inline_qos.is_some()) {
         Ok(written) => Ok(written),
-        Err(request) => write_waiting(port, member, writer, &request, inline_qos.as_ref()),
+        Err(request) => write_waiting(port, member, writer, &request, inline_qos.as_ref(), at_mark),
     }
 }
 
@@ -50,11 +60,18 @@ fn write_waiting<P: Blocking>(
     writer: &WriterSlot,
     request: &WriteRequest,
     inline_qos: Option<&SharedBytes>,
+    mut at_mark: AtMark,
 ) -> Result<SequenceNumber, WriteError> {
-    let mut give_up = None;
+    let (mut pass, mut give_up) = (None, None);
     loop {
         let ticket = port.ticket(member, writer);
-        match try_write(port, member, writer, request.clone(), inline_qos.cloned()) {
+        match write_once(port, member, writer, request.clone(), inline_qos.cloned(), at_mark) {
+            Err(WriteError::AtMark { until, give_up: later }) => {
+                let until = *pass.get_or_insert(until);
+                give_up.get_or_insert(later);
+                let waits = port.may_wait(member) && port.wait_for_space(member, writer, ticket, until);
+                at_mark = if waits { AtMark::Wait } else { AtMark::Pass };
+            }
             Err(WriteError::Full { until }) if port.may_wait(member) => {
                 let until = *give_up.get_or_insert(until);
                 if !port.wait_for_space(member, writer, ticket, until) {
@@ -92,16 +109,23 @@ pub fn try_write<P: Port>(
     request: WriteRequest,
     inline_qos: Option<SharedBytes>,
 ) -> Result<SequenceNumber, WriteError> {
+    write_once(port, member, writer, request, inline_qos, AtMark::Pass)
+}
+
+fn write_once<P: Port>(
+    port: &mut P,
+    member: &P::Member,
+    writer: &WriterSlot,
+    request: WriteRequest,
+    inline_qos: Option<SharedBytes>,
+    at_mark: AtMark,
+) -> Result<SequenceNumber, WriteError> {
     // A change that is delivered locally must not overtake a datagram. At the end of a thread nobody knows whether there is one.
     let overtakes = port.state(|state| state.has_datagrams()).unwrap_or(true);
     let (result, more) = with_output(port, member, |port, out| {
         let now = port.now(member);
-        let turn = if overtakes {
-            writer.write_with(now, request, inline_qos, out)
-        } else {
-            writer.write_in_process(now, request, inline_qos, out)
-        };
-        let result = match turn {
+        let manner = Manner { in_process: !overtakes, waits_at_mark: at_mark == AtMark::Wait };
+        let result = match writer.write_with(now, request, inline_qos, manner, out) {
             Ok(turn) => {
                 let written = turn.sequence_number();
                 let more = send_in_turn(port, member, writer, turn, out);
@@ -116,7 +140,7 @@ pub fn try_write<P: Port>(
         conclude(port, member, out);
         result
     });
-    if more || matches!(result, Err(WriteError::Full { .. })) {
+    if more || matches!(result, Err(WriteError::Full { .. } | WriteError::AtMark { .. })) {
         // Nobody acknowledges what waits to be sent.
         flush(port, member, writer);
     }

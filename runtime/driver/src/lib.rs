@@ -41,6 +41,7 @@ mod waiting;
 
 pub use clock::now;
 pub use config::{DriverConfig, JoinError, TCP_PEER, peer_locators};
+pub use dunlin_host::AtMark;
 pub use group_member::EventSink;
 pub use limiter::{Again, Limiter};
 pub use listeners::{listeners_anywhere, listeners_here};

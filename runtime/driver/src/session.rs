@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use dunlin_buf::SharedBytes;
 use dunlin_core::{GuidPrefix, Locator, LocatorKind, Now, Path, Paths, SequenceNumber, defaults};
 use dunlin_engine::{Output, Participant, ParticipantConfig, SetEnd, WriteError, WriteRequest, WriterSlot};
+use dunlin_host::AtMark;
 use dunlin_transport::{Lender, Transport, TransportStats};
 
 use crate::config::{DriverConfig, JoinError};
@@ -132,13 +133,13 @@ impl Session {
     }
 
     /// Writes and sends one change. While the history is full it waits for room, up to max_blocking_time of the
-    /// writer's RELIABILITY; never on a thread of the library or in a listener, because the room may be made on the
-    /// same thread.
+    /// writer's RELIABILITY, and while readers have too much to acknowledge; never on a thread of the library or in a listener,
+    /// because the room may be made on the same thread.
     ///
     /// # Errors
     /// As [`WriterSlot::write`]; `Full` after max_blocking_time.
     pub fn write(&self, slot: &WriterSlot, request: WriteRequest) -> Result<SequenceNumber, WriteError> {
-        self.write_with(slot, request, None)
+        self.write_with(slot, request, None, AtMark::Wait)
     }
 
     /// [`write`](Self::write) with inline QoS, see [`WriterSlot::write_with`].
@@ -150,8 +151,9 @@ impl Session {
         slot: &WriterSlot,
         request: WriteRequest,
         inline_qos: Option<SharedBytes>,
+        at_mark: AtMark,
     ) -> Result<SequenceNumber, WriteError> {
-        dunlin_host::write_blocking(&mut ThreadPort, &self.member, slot, request, inline_qos)
+        dunlin_host::write_blocking(&mut ThreadPort, &self.member, slot, request, inline_qos, at_mark)
     }
 
     /// Why the present thread cannot wait for the participant, if it cannot: see

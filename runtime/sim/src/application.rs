@@ -7,6 +7,7 @@ use dunlin_core::{MonoTime, SequenceNumber};
 use dunlin_engine::{
     CreateError, Event, ReaderSlot, ReaderSpec, SetEnd, WriteError, WriteRequest, WriterSlot, WriterSpec,
 };
+use dunlin_host::AtMark;
 
 use crate::node::NodeId;
 use crate::world::World;
@@ -43,7 +44,7 @@ impl World {
         dunlin_host::write(self, &life, writer, request, None)
     }
 
-    /// Writes; while the history is full the world goes on, until there is room or max_blocking_time is over.
+    /// Writes; while the history is full, or readers have too much to acknowledge, the world goes on, until there is room or max_blocking_time is over.
     ///
     /// # Errors
     /// As [`WriterSlot::write`]; `Full` only when max_blocking_time is over.
@@ -54,7 +55,7 @@ impl World {
         request: WriteRequest,
     ) -> Result<SequenceNumber, WriteError> {
         let life = self.awake(node);
-        dunlin_host::write_blocking(self, &life, writer, request, None)
+        dunlin_host::write_blocking(self, &life, writer, request, None, AtMark::Wait)
     }
 
     /// Sends what waits for more of the same writer.

@@ -4,13 +4,13 @@ use super::ParticipantInner;
 use crate::error::WriteError;
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Duration, Guid, InstanceHandle, SampleIdentity, SequenceNumber, WallTime};
-use dunlin_driver::CannotWait;
+use dunlin_driver::{AtMark, CannotWait};
 use dunlin_engine::{ReaderSlot, WriteError as Refused, WriteRequest, WriterSlot};
 use std::sync::Arc;
 
 fn refusal(refused: Refused, cannot_wait: Option<CannotWait>, max_blocking_time: Duration) -> WriteError {
     match refused {
-        Refused::Full { .. } => match cannot_wait {
+        Refused::Full { .. } | Refused::AtMark { .. } => match cannot_wait {
             Some(CannotWait::Task) => WriteError::InTask,
             Some(CannotWait::Simulation) => WriteError::InSimulation,
             Some(CannotWait::Listener) | None => WriteError::Timeout(max_blocking_time),
@@ -22,16 +22,38 @@ fn refusal(refused: Refused, cannot_wait: Option<CannotWait>, max_blocking_time:
     }
 }
 
+/// Whether a write would have to wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    Now,
+    /// Readers have too much to acknowledge.
+    AtMark,
+    /// The history is full.
+    Full,
+}
+
 impl ParticipantInner {
+    /// Whether a write of `instance` would have to wait. Then it sends what waits for more, and asks for acknowledgments.
+    pub(crate) fn room(&self, slot: &WriterSlot, instance: InstanceHandle) -> Room {
+        let room = match self.session.run(|now, out| slot.make_room(now, instance, out)) {
+            Err(Refused::Full { .. }) => Room::Full,
+            Err(Refused::AtMark { .. }) => Room::AtMark,
+            _ => return Room::Now,
+        };
+        self.flush(slot);
+        room
+    }
+
     /// Writes with inline QoS; the number of the sample.
     pub(crate) fn write_with(
         &self,
         slot: &Arc<WriterSlot>,
         request: WriteRequest,
         inline_qos: Option<SharedBytes>,
+        at_mark: AtMark,
         max_blocking_time: impl FnOnce() -> Duration,
     ) -> Result<SequenceNumber, WriteError> {
-        let written = self.session.write_with(slot, request, inline_qos);
+        let written = self.session.write_with(slot, request, inline_qos, at_mark);
         written.map_err(|refused| refusal(refused, self.cannot_wait(), max_blocking_time()))
     }
 

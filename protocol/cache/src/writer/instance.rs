@@ -172,6 +172,7 @@ impl WriterCache {
     pub(super) fn remove_change(&mut self, id: Id) {
         let Some(entry) = self.changes.get(id) else { return };
         let (sn, owner) = (entry.change.sn, entry.instance);
+        self.octets.removed(&entry.change);
         self.index.remove(sn);
         if self.expiries.peek().is_some() {
             self.expiries.remove(id);

@@ -3,6 +3,7 @@
 mod config;
 mod index;
 mod instance;
+mod octets;
 mod room;
 mod service;
 mod timing;
@@ -21,6 +22,7 @@ use crate::slab::{Id, NIL, Slab};
 use crate::timers::{DeadlineMissed, TimerHeap, expiry};
 use index::SnIndex;
 use instance::{CROWDED, Entry, Instance, Shelf, Shelves};
+use octets::Octets;
 use service::Service;
 
 pub use config::{AddError, NewChange, WriterCacheConfig};
@@ -44,6 +46,7 @@ pub struct WriterCache {
     shelves: Shelves,
     /// Instances with several samples.
     crowded: List<CROWDED>,
+    octets: Octets,
     expiries: TimerHeap,
     deadlines: TimerHeap,
     /// Missed deadlines that the timer has yet to report.
@@ -83,6 +86,7 @@ impl WriterCache {
             recent: NIL,
             shelves: Shelves::new(),
             crowded: List::new(),
+            octets: Octets::default(),
             expiries: TimerHeap::new(),
             deadlines: TimerHeap::new(),
             overdue: Vec::new(),
@@ -156,6 +160,7 @@ impl WriterCache {
             payload: (!payload.is_empty()).then_some(payload),
             inline_qos: None,
         };
+        self.octets.added(&change);
         let entry = self.changes.insert(Entry::new(change, id));
         self.index.push(sn, entry);
         self.link(id, entry, sn);
@@ -269,6 +274,7 @@ impl WriterCache {
         }
         let instance = self.instances.get(id).map_or(InstanceHandle::NIL, |instance| instance.handle);
         let change = Change { sn, kind, instance, source_timestamp, payload, inline_qos };
+        self.octets.added(&change);
         let entry = self.changes.insert(Entry::new(change, id));
         self.index.push(sn, entry);
         self.link(id, entry, sn);

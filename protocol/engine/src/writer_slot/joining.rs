@@ -5,6 +5,7 @@ use dunlin_core::{Duration, MonoTime, Now, SequenceNumber};
 use dunlin_qos::LivelinessKind;
 use dunlin_rtps::ChangeKind;
 
+use super::high_water::HighWater;
 use super::{WriteRequest, WriterCore, WriterSlot};
 
 /// So long after both clocks were read the wall clock counts as having gone on as the monotonic one: it is told when it was
@@ -45,6 +46,7 @@ impl WriterCore {
         let away = self.deleted || self.ending || self.timer_sends || self.queued || self.refused;
         self.writer.is_waiting_for_more()
             && !away
+            && self.is_below_mark(HighWater::counts(&request.payload))
             && request.kind == ChangeKind::Alive
             && request.source_timestamp.is_none()
             && self.group.is_none()

@@ -97,6 +97,7 @@ impl WriterCore {
         }
         if now.all > before.all || now.active > before.active {
             self.tell_space(id, out);
+            self.leave_mark(now.active, out);
         }
         while let Some((remote, active)) = self.writer.next_standing() {
             out.events.push(Event::ReaderActivity { writer: id, remote, active });

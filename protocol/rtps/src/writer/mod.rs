@@ -173,6 +173,18 @@ impl Writer {
         self.transmission.set_suspended(suspended);
     }
 
+    /// Whether new data [waits](Self::set_suspended) without limit of time.
+    #[must_use]
+    pub fn is_suspended(&self) -> bool {
+        self.transmission.is_suspended()
+    }
+
+    /// Octets of new data that may be under way at most to the reader that has the least room; 0 if no reader has a window.
+    #[must_use]
+    pub fn reach(&self) -> u64 {
+        self.transmission.window().reach()
+    }
+
     /// Changes [`WriterConfig::latency_budget`], also for what waits: it counts from the first sample that does.
     pub fn set_latency_budget(&mut self, budget: Duration) {
         self.transmission.set_latency_budget(budget);

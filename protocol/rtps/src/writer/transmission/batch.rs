@@ -65,6 +65,10 @@ impl Batch {
         self.due
     }
 
+    pub(super) fn is_suspended(&self) -> bool {
+        self.suspended
+    }
+
     pub(super) fn set_suspended(&mut self, suspended: bool) {
         self.suspended = suspended;
     }

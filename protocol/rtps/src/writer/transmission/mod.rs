@@ -313,6 +313,11 @@ impl Transmission {
         self.batch.set_suspended(suspended);
     }
 
+    /// See [`crate::Writer::is_suspended`].
+    pub(super) fn is_suspended(&self) -> bool {
+        self.batch.is_suspended()
+    }
+
     /// See [`crate::Writer::set_latency_budget`].
     pub(super) fn set_latency_budget(&mut self, budget: Duration) {
         let due = self.batch.set_budget(budget);

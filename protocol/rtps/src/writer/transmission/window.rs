@@ -216,6 +216,11 @@ impl Window {
         self.sent
     }
 
+    /// The smallest of what may be under way to a reader, or 0 without readers that have a window.
+    pub(in crate::writer) fn reach(&self) -> u64 {
+        if self.in_use() { self.narrowest } else { 0 }
+    }
+
     /// When data that waits is to be looked at again.
     pub(super) fn probe_at(&self) -> MonoTime {
         self.probe_at

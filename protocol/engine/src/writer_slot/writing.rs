@@ -1,0 +1,78 @@
+//! Writing a change with a writer (DDS 1.4 §2.2.2.4.2.11), and asking first whether it would have to wait.
+
+use dunlin_buf::SharedBytes;
+use dunlin_core::{InstanceHandle, Now};
+use dunlin_rtps::ChangeKind;
+
+use super::{TxTurn, WriteError, WriteRequest, WriterCore, WriterSlot};
+use crate::output::Output;
+
+/// What the caller of a write can do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Manner {
+    /// If every matched reader is in this process and nothing stands against it, `out` has no datagrams but the change itself,
+    /// [to be delivered locally](Output::take_local_delivery) when the turn has ended; then it calls
+    /// [`local_delivery_done`](WriterSlot::local_delivery_done). No datagram for a reader of this process may wait on this
+    /// thread.
+    pub in_process: bool,
+    /// It waits when readers have [too much](crate::Tuning::high_water) to acknowledge: the write then returns
+    /// [`WriteError::AtMark`].
+    pub waits_at_mark: bool,
+}
+
+impl WriterSlot {
+    /// Adds a change to the history and describes the datagrams that carry it. Waits while another thread has
+    /// the turn of this writer. A write also asserts the liveliness of writer and participant.
+    ///
+    /// # Errors
+    /// See [`WriteError`]; nothing was written then, and `out` may ask readers for acknowledgements.
+    pub fn write(&self, now: Now, request: WriteRequest, out: &mut Output) -> Result<TxTurn<'_>, WriteError> {
+        self.write_with(now, request, None, Manner::default(), out)
+    }
+
+    /// [`write`](Self::write) with inline QoS: ready-made little-endian parameters, without sentinel.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_with(
+        &self,
+        now: Now,
+        request: WriteRequest,
+        inline_qos: Option<SharedBytes>,
+        manner: Manner,
+        out: &mut Output,
+    ) -> Result<TxTurn<'_>, WriteError> {
+        self.common.note_manual(now.mono, out);
+        let (turn, sn) = self.turnstile.begin(|core| {
+            let may_write = core.check_mark_of(now, &request, manner, out);
+            let result = may_write.and_then(|()| core.write(now, (request, inline_qos), manner, self, out));
+            // A local delivery arms the timer when it is done.
+            if !out.local_delivery.is_some() {
+                self.arm(core, out);
+            }
+            result
+        })?;
+        Ok(TxTurn { turn, sn })
+    }
+
+    /// Whether a sample of `instance`, as long as the last one, would be written now without waiting, if its caller waits where
+    /// readers have too much to acknowledge. A caller that asks first need not hold a large sample while it waits. Another
+    /// thread may still take the room.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn make_room(&self, now: Now, instance: InstanceHandle, out: &mut Output) -> Result<(), WriteError> {
+        let mut guard = self.turnstile.core();
+        let core: &mut WriterCore = &mut guard;
+        if core.deleted || core.ending {
+            return Err(WriteError::Deleted);
+        }
+        core.make_room_of_inactive(instance, Some(ChangeKind::Alive));
+        let acked = core.writer.acked_by_all();
+        let result = core.cache.make_room_for(instance, acked);
+        let result = result.map_err(|error| core.refuse(now, error, out));
+        let result = result.and_then(|()| core.check_mark(now, core.high_water.last(), out));
+        self.arm(core, out);
+        result
+    }
+}
