@@ -17,6 +17,8 @@ pub struct Path {
     pub room: usize,
     /// Whether it ends on this host. A path that carries long messages need not.
     pub same_host: bool,
+    /// Whether longer messages than usual leave in several frames, of which each may be lost, and the message with it.
+    pub in_frames: bool,
     /// Whether messages of one sender arrive in the order in which they were sent.
     pub ordered: bool,
 }
@@ -29,7 +31,7 @@ impl Path {
     /// A path of which nothing is known.
     #[must_use]
     pub const fn unknown(kind: LocatorKind) -> Self {
-        Self { kind, max_message: 0, room: 0, same_host: false, ordered: false }
+        Self { kind, max_message: 0, room: 0, same_host: false, in_frames: false, ordered: false }
     }
 
     /// The path to a participant of this process.
@@ -40,6 +42,7 @@ impl Path {
             max_message: usize::MAX,
             room: Self::ROOM_IN_PROCESS,
             same_host: true,
+            in_frames: false,
             ordered: true,
         }
     }

@@ -169,6 +169,7 @@ impl Transport for ShmTransport {
             max_message: self.longest,
             room: self.config.room(),
             same_host: true,
+            in_frames: false,
             ordered: true,
         }
     }

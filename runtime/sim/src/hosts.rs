@@ -45,12 +45,20 @@ impl Paths for PathsOfNode {
     fn path(&self, to: &Locator) -> Path {
         if to.kind == LocatorKind::SHARED_MEMORY && self.memory {
             let (max_message, room) = (LONGEST_MESSAGE, RING / 2);
-            return Path { kind: to.kind, max_message, room, same_host: true, ordered: true };
+            return Path {
+                kind: to.kind,
+                max_message,
+                room,
+                same_host: true,
+                in_frames: false,
+                ordered: true,
+            };
         }
         let own = |ip: IpAddr| lock(&self.addresses.0).values().any(|addresses| addresses.contains(&ip));
         let same_host = to.ip().is_some_and(own);
         let max_message = if same_host { WITHIN_HOST } else { 0 };
-        Path { max_message, same_host, ..Path::unknown(to.kind) }
+        let in_frames = !same_host && to.to_socket_addr().is_some_and(|to| !to.ip().is_multicast());
+        Path { max_message, same_host, in_frames, ..Path::unknown(to.kind) }
     }
 }
 

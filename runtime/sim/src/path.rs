@@ -5,6 +5,9 @@ use dunlin_core::{Duration, MonoTime, Rng};
 use crate::traffic::NetworkStats;
 
 const MILLION: u64 = 1_000_000;
+/// Octets of a header of UDP, which of several frames the first has, and of those of Ethernet and IP, which each has.
+const HEADER: usize = 8;
+const FRAME: usize = 34;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// What the way from one node to another does to datagrams. Shares are in parts per million.
@@ -30,6 +33,8 @@ pub struct PathConfig {
     pub queue: u64,
     /// Octets of the longest datagram that passes; longer ones are lost.
     pub mtu: usize,
+    /// Longer ones go in several frames instead, as IP sends them, and are lost with any of those.
+    pub in_frames: bool,
 }
 
 impl Default for PathConfig {
@@ -46,6 +51,7 @@ impl Default for PathConfig {
             rate: None,
             queue: 256 * 1024,
             mtu: 65_507,
+            in_frames: false,
         }
     }
 }
@@ -128,15 +134,16 @@ impl PathState {
         rng: &mut Rng,
         stats: &mut NetworkStats,
     ) -> [Option<MonoTime>; 2] {
-        if len > config.mtu {
+        if len > config.mtu && !config.in_frames {
             stats.too_long += 1;
             return [None; 2];
         }
-        let Some(departure) = self.departure(config, now, len) else {
+        let frames = (len + HEADER).div_ceil(config.mtu + HEADER).max(1);
+        let Some(departure) = self.departure(config, now, len + (frames - 1) * FRAME) else {
             stats.queue_full += 1;
             return [None; 2];
         };
-        if self.loses(config, rng, stats) {
+        if (0..frames).fold(false, |lost, _| self.loses(config, rng, stats) || lost) {
             stats.lost += 1;
             return [None; 2];
         }

@@ -266,8 +266,14 @@ impl Transport for UdpTransport {
     }
 
     fn path(&self, to: &Locator) -> Path {
-        let within = to.to_socket_addr().and_then(|to| self.routes().within_host(to.ip()));
-        Path { max_message: within.unwrap_or(0), same_host: within.is_some(), ..Path::unknown(to.kind) }
+        let address = to.to_socket_addr();
+        let within = address.and_then(|to| self.routes().within_host(to.ip()));
+        Path {
+            max_message: within.unwrap_or(0),
+            same_host: within.is_some(),
+            in_frames: within.is_none() && address.is_some_and(|to| !to.ip().is_multicast()),
+            ..Path::unknown(to.kind)
+        }
     }
 
     fn receive_room(&self) -> usize {

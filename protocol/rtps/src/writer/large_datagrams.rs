@@ -1,5 +1,5 @@
 //! RTPS 2.5 §8.3.8.3.2 fragmentsInSubmessage: changes that fill more than one usual datagram, where the way to all their
-//! readers carries longer ones, as that within a host does.
+//! readers carries longer ones, as that within a host does, and a slow line that loses next to nothing.
 //!
 //! The size of a fragment is the same for everybody and for ever: readers put a change together from fragments of one size, and
 //! one that comes later, or a repair, may take a way that carries less. So longer datagrams have more fragments each, and a
@@ -9,7 +9,7 @@
 use super::Writer;
 use super::readers::ReaderProxy;
 use super::repairs::WHOLE;
-use super::transmission::cost;
+use super::transmission::{cost, filling};
 use crate::emit::Framing;
 use crate::{Change, WriterHistory};
 use alloc::vec::Vec;
@@ -61,6 +61,21 @@ fn head(inline: usize) -> usize {
     AROUND.saturating_add(size::INFO_TS).saturating_add(size::data_frag(inline, 0))
 }
 
+/// How long datagrams with fragments may be.
+#[derive(Clone, Copy)]
+struct Longest {
+    octets: usize,
+    /// IP sends each in several frames.
+    in_frames: bool,
+}
+
+impl Longest {
+    /// Octets of the window that a datagram takes up: in frames no more than as many datagrams of one frame.
+    fn cost(self, len: usize) -> usize {
+        if self.in_frames { len } else { cost(len) }
+    }
+}
+
 impl Writer {
     /// Octets of the largest datagram that a socket gets at a place; 0 if that is no larger than usual, or no socket is there.
     fn datagram_to(&self, to: &Locator) -> usize {
@@ -74,18 +89,40 @@ impl Writer {
         !to.is_empty() && to.iter().all(|to| of_host(self.cfg.path_to(to)))
     }
 
-    /// Octets of the largest datagram that the fragments of a change may go to the network in.
-    fn longest_datagram(&self) -> usize {
+    /// The largest datagram that the fragments of a change may go to the network in.
+    fn longest_datagram(&self) -> Longest {
         let usual = self.cfg.max_message_size;
+        let as_usual = Longest { octets: usual, in_frames: false };
         if self.cfg.paths.is_none() {
-            return usual;
+            return as_usual;
         }
         if !self.readers.iter().all(|proxy| proxy.cfg.vendor.does(Behaviour::AcceptsLargeDatagrams)) {
-            return usual;
+            return as_usual;
         }
-        let sizes = self.fragment_routes().iter().map(|to| self.datagram_to(to));
         let room = self.transmission.window().longest().unwrap_or(LONGEST).min(LONGEST);
-        sizes.min().unwrap_or(0).min(room).max(usual)
+        let sizes = self.fragment_routes().iter().map(|to| self.datagram_to(to));
+        let octets = sizes.min().unwrap_or(0).min(room);
+        if octets > usual {
+            return Longest { octets, in_frames: false };
+        }
+        if self.joins_frames() {
+            return Longest { octets: filling(usual).min(room).max(usual), in_frames: true };
+        }
+        as_usual
+    }
+
+    /// Whether datagrams go to the network in several frames: only where every reader says what it misses and when it has it all.
+    fn joins_frames(&self) -> bool {
+        let tells = |proxy: &ReaderProxy| proxy.reliable && proxy.cfg.vendor.does(Behaviour::SpeaksDunlin);
+        let carries = |to: &Locator| {
+            let path = self.cfg.path_to(to);
+            path.in_frames || path.max_message > self.cfg.max_message_size
+        };
+        self.transmission.frames().are_joined()
+            && self.cfg.fragment_size == 0
+            && !self.transmission.is_paced()
+            && self.readers.iter().all(tells)
+            && self.fragment_routes().iter().all(carries)
     }
 
     /// How many fragments a datagram with repairs for a reader, or for a group that others listen to as well, may have. What is
@@ -141,21 +178,46 @@ impl Writer {
     ) -> bool {
         let longest = self.longest_datagram();
         if self.transmission.next_fragment() == 1 {
-            self.forms.note(change.sn, longest);
+            // In frames it leaves in fragments, however short it is.
+            let whole = if longest.in_frames { self.cfg.max_message_size } else { longest.octets };
+            self.forms.note(change.sn, whole);
         }
-        if longest <= self.cfg.max_message_size {
-            let total = self.framing.fragment_count(change);
-            return self.push_fragments(now, change, total, history, out);
+        if longest.octets <= self.cfg.max_message_size || longest.in_frames {
+            return self.push_over_network(now, change, longest, history, out);
         }
         let whole = AROUND.saturating_add(Framing::data_len(change, &self.inline));
         // Who has set the size of fragments wants fragments.
         let may_be_whole = self.cfg.fragment_size == 0 && self.transmission.next_fragment() == 1;
-        if may_be_whole && whole <= longest {
+        if may_be_whole && whole <= longest.octets {
             return self.push_whole(now, change, whole, history, out);
         }
-        let room = longest.saturating_sub(head(self.inline.len()));
-        let each = room.checked_div(usize::from(self.framing.fragment_size_of(change))).unwrap_or(1);
-        self.push_many_fragments(now, change, u32::try_from(each).unwrap_or(1), history, out)
+        self.push_many_fragments(now, change, longest, history, out)
+    }
+
+    /// Sends fragments each in a frame, or some in several, and finds out what the path makes of that.
+    fn push_over_network(
+        &mut self,
+        now: MonoTime,
+        change: &Change,
+        longest: Longest,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) -> bool {
+        if self.transmission.next_fragment() == 1 {
+            let octets = change.payload.as_ref().map_or(0, |payload| payload.len());
+            self.transmission.frames_mut().begins(now, change.sn, octets);
+        }
+        let before = self.stats.fragments_sent;
+        let complete = if longest.in_frames {
+            self.push_many_fragments(now, change, longest, history, out)
+        } else {
+            let total = self.framing.fragment_count(change);
+            self.push_fragments(now, change, total, history, out)
+        };
+        let fragments = self.stats.fragments_sent.saturating_sub(before);
+        let octets = u64::from(self.framing.fragment_size_of(change)).saturating_mul(fragments);
+        self.transmission.frames_mut().sent(usize::try_from(octets).unwrap_or(usize::MAX));
+        complete
     }
 
     fn push_whole(
@@ -174,7 +236,8 @@ impl Writer {
         }
         let mut message = self.framing.begin(out);
         self.framing.put_data(&mut message, change, &self.inline, EntityId::UNKNOWN);
-        if self.finish_large(now, message, change, true, history) {
+        let longest = Longest { octets: len, in_frames: false };
+        if self.finish_large(now, message, (change, true), longest, history) {
             self.ask_for_echo(now, history, out);
         }
         true
@@ -185,20 +248,23 @@ impl Writer {
         &mut self,
         now: MonoTime,
         change: &Change,
-        most: u32,
+        most: Longest,
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) -> bool {
         if self.withheld.is_on() && self.transmission.next_fragment() == 1 {
             self.tell_before(change, history, out);
         }
+        let room = most.octets.saturating_sub(head(self.inline.len()));
+        let fit = room.checked_div(usize::from(self.framing.fragment_size_of(change))).unwrap_or(1);
+        let fit = u32::try_from(fit).unwrap_or(u32::MAX).max(1);
         let total = self.framing.fragment_count(change);
         let left = total.saturating_add(1).saturating_sub(self.transmission.next_fragment());
-        let each = left.div_ceil(left.div_ceil(most.max(1)).max(1));
+        let each = left.div_ceil(left.div_ceil(fit).max(1));
         let octets = usize::from(self.framing.fragment_size_of(change)).saturating_mul(each as usize);
         let longest = octets.saturating_add(head(self.inline.len()));
         while self.transmission.next_fragment() <= total {
-            if !self.transmission.may_leave(now, cost(longest)) {
+            if !self.transmission.may_leave(now, most.cost(longest)) {
                 self.announce_fragments(now, change.sn, out);
                 return false;
             }
@@ -211,7 +277,8 @@ impl Writer {
             self.transmission.go_on_with(first.saturating_add(each).min(total.saturating_add(1)));
             let sent = u64::from(self.transmission.next_fragment().saturating_sub(first));
             self.stats.fragments_sent = self.stats.fragments_sent.saturating_add(sent);
-            if self.finish_large(now, message, change, self.transmission.next_fragment() > total, history) {
+            let last = self.transmission.next_fragment() > total;
+            if self.finish_large(now, message, (change, last), most, history) {
                 self.ask_for_echo(now, history, out);
             }
         }
@@ -225,17 +292,18 @@ impl Writer {
         &mut self,
         now: MonoTime,
         mut message: MessageBuilder<'_>,
-        change: &Change,
-        last: bool,
+        (change, last): (&Change, bool),
+        longest: Longest,
         history: &dyn WriterHistory,
     ) -> bool {
         let len = message.len().saturating_add(TAIL);
-        self.account(len, true);
+        self.account_as(len, longest.cost(len), false);
         let heartbeat = if last { self.piggyback(now, change.sn, 1, history) } else { None };
         if let Some(heartbeat) = &heartbeat {
             message.heartbeat(heartbeat);
         }
-        let (wanted, for_all) = (self.transmission.window().wants_echo(cost(len)), self.goes_to_all());
+        let (wanted, for_all) =
+            (self.transmission.window().wants_echo(longest.cost(len)), self.goes_to_all());
         if wanted && for_all {
             if heartbeat.is_none() && !self.announcements.only_ask() {
                 let through = if last { change.sn } else { self.transmission.pushed() };

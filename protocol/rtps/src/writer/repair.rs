@@ -215,7 +215,8 @@ impl Writer {
             // Those behind it that are wanted as well. What was repaired before goes alone, or waits its time.
             let again =
                 |number| self.readers.get(index).is_some_and(|proxy| proxy.was_repaired(request.sn, number));
-            let most = if again(first) { 1 } else { self.within_budget(width, change) };
+            let again_first = again(first);
+            let most = if again_first { 1 } else { self.within_budget(width, change) };
             let mut next = first.saturating_add(1);
             while next.saturating_sub(first) < most && numbers.peek() == Some(&next) && !again(next) {
                 numbers.next();
@@ -225,6 +226,9 @@ impl Writer {
             if self.repair_fragments(now, index, (change, part), None, out)
                 && let Some(proxy) = self.readers.get_mut(index)
             {
+                let missed = next.saturating_sub(first).saturating_sub(u32::from(again_first));
+                let size = usize::from(self.framing.fragment_size_of(change));
+                self.transmission.frames_mut().missed(size.saturating_mul(missed as usize));
                 (first..next).for_each(|number| proxy.note_repair(now, request.sn, number));
             }
         }
@@ -376,6 +380,7 @@ impl Writer {
         };
         let (mut number, mut group) = (requests.next_fragment.max(1), requests.group);
         if number == 1 {
+            self.note_missed(index, change);
             group = self.shared_group(now, index, change.sn);
         }
         let width = self.repair_width(index, change, group.as_ref());
@@ -395,6 +400,15 @@ impl Writer {
         }
         self.repaired(now, index, change.sn);
         Progress::Done
+    }
+
+    /// A reader has nothing of a change that was sent to it.
+    fn note_missed(&mut self, index: usize, change: &Change) {
+        let first = self.readers.get(index).is_some_and(|proxy| !proxy.was_repaired(change.sn, WHOLE));
+        if first && change.sn <= self.transmission.on_wire() {
+            let octets = change.payload.as_ref().map_or(0, |payload| payload.len());
+            self.transmission.frames_mut().missed(octets);
+        }
     }
 
     /// Sends a change, and with it as many of the following wanted ones as fit into the datagram.

@@ -10,6 +10,7 @@ mod best_effort;
 mod content_filter;
 mod durability;
 mod faults;
+mod frames;
 mod high_water;
 mod hostile;
 mod hosts;

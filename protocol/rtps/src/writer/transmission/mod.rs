@@ -1,10 +1,12 @@
 //! RTPS 2.5 §8.4.9 "pushing" state: how far new changes are on their way, and what they wait for.
 
 mod batch;
+mod frames;
 mod path;
 mod split;
 mod window;
 
+pub(super) use frames::filling;
 pub(crate) use window::Flow;
 pub(super) use window::{Blocked, cost};
 
@@ -14,6 +16,7 @@ use crate::timing::is_due;
 use crate::{WriterConfig, WriterStats};
 use batch::Batch;
 use dunlin_core::{Duration, MonoTime, SequenceNumber};
+use frames::Frames;
 use split::Split;
 use window::Window;
 
@@ -47,6 +50,8 @@ pub(super) struct Transmission {
     on_wire: SequenceNumber,
     /// Where the parts of large changes go.
     split: Split,
+    /// In how long datagrams they go to other hosts.
+    frames: Frames,
 
     // What it waits for
     wait: Wait,
@@ -64,6 +69,7 @@ impl Transmission {
             next_fragment: 1,
             on_wire: SequenceNumber::ZERO,
             split: Split::default(),
+            frames: Frames::default(),
             wait: Wait::Nothing,
             pacer: cfg.pacing.map(Pacer::new),
             window: Window::new(cfg.window, cfg.max_message_size, cfg.window_patience),
@@ -151,6 +157,15 @@ impl Transmission {
     #[inline]
     pub(super) fn split(&self) -> &Split {
         &self.split
+    }
+
+    #[inline]
+    pub(super) fn frames(&self) -> &Frames {
+        &self.frames
+    }
+
+    pub(super) fn frames_mut(&mut self) -> &mut Frames {
+        &mut self.frames
     }
 
     pub(super) fn split_mut(&mut self) -> &mut Split {
@@ -254,6 +269,11 @@ impl Transmission {
         }
     }
 
+    /// Whether the writer has a pacer.
+    pub(super) fn is_paced(&self) -> bool {
+        self.pacer.is_some()
+    }
+
     /// When the pacer lets the next datagram leave.
     pub(super) fn paced_until(&mut self, now: MonoTime) -> MonoTime {
         pacer::ready_at(&mut self.pacer, now)
@@ -291,6 +311,9 @@ impl Transmission {
 
     /// A reader has acknowledged something: one that has acknowledged everything has taken everything.
     pub(super) fn note_taken(&mut self, now: MonoTime, readers: &mut Readers, index: usize) {
+        if let Some(acked) = readers.acked() {
+            self.frames.acknowledged(now, acked);
+        }
         let complete = self.next_fragment <= 1;
         let pushed = self.pushed;
         let proxy = readers.get_mut(index).filter(|proxy| complete && proxy.acked >= pushed);
