@@ -34,6 +34,14 @@ pub(crate) enum Hosts<'a> {
 }
 
 impl Hosts<'_> {
+    /// Octets that the first host has put on the cable, with the headers of frames; nothing if it is no namespace.
+    pub(crate) fn octets_on_cable(&self) -> Result<Option<f64>> {
+        match self {
+            Self::Namespaces(hosts) => hosts.octets_sent().map(Some),
+            Self::Machines(_) => Ok(None),
+        }
+    }
+
     pub(crate) fn ends(&self) -> Ends {
         match self {
             Self::Namespaces(_) => {
@@ -67,6 +75,15 @@ impl TwoHosts {
 
     pub(crate) fn name(&self, side: usize) -> &str {
         self.names.get(side).map_or("", String::as_str)
+    }
+
+    /// Octets of the frames that have left the first host.
+    fn octets_sent(&self) -> Result<f64> {
+        let file = format!("/sys/class/net/{INTERFACE}/statistics/tx_bytes");
+        let output = Command::new("ip").args(["netns", "exec", self.name(0), "cat", &file]).output();
+        let output = output.context("ip cannot be started")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        text.trim().parse().with_context(|| format!("the counter of {INTERFACE}"))
     }
 
     fn lay(&self, link: Link) -> Result<()> {

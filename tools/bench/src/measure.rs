@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use dunlin_bench_adapter::Line;
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a ping may stay without its pong.
@@ -204,12 +204,17 @@ impl Bench<'_> {
             false => None,
         };
         let before = (cpu(&[Some(&source)])?, all(&sinks)?);
+        let (on_cable, begin) = (hosts.map(Hosts::octets_on_cable).transpose()?.flatten(), Instant::now());
         let blast = Line::new("blast")
             .with("millis", time.as_millis())
             .with("count", self.measure.count)
             .with("rate", self.measure.rate)
             .with("by_chance", u8::from(self.measure.by_chance));
         let sent = source.ask(&blast, "sent", time + PATIENCE)?;
+        let wire = match on_cable.zip(hosts) {
+            Some((before, hosts)) => hosts.octets_on_cable()?.map(|after| (after - before, begin.elapsed())),
+            None => None,
+        };
         let file = (self.measure.kind == Kind::OneWay).then(|| self.file("delays"));
         let silence = if self.measure.reliable { SILENCE_RELIABLE } else { SILENCE };
         let counted = sinks
@@ -223,7 +228,32 @@ impl Bench<'_> {
         let difference = |after: Option<f64>, before: Option<f64>| Some(after? - before?);
         let used = (difference(after.0, before.0), difference(after.1, before.1));
         let delays = file.map(|file| load(&file, MAX_DELAYS)).transpose()?;
-        self.stream_figures(&sent, &counted, used, source.usage()?, &delays.unwrap_or_default())
+        let (mut figures, bins) =
+            self.stream_figures(&sent, &counted, used, source.usage()?, &delays.unwrap_or_default())?;
+        self.add_link_figures(&mut figures, &sinks, wire)?;
+        Ok((figures, bins))
+    }
+
+    /// What readers took of memory, and how full the line was where samples were written as fast as it took them.
+    fn add_link_figures(
+        &self,
+        figures: &mut Figures,
+        sinks: &[Adapter],
+        wire: Option<(f64, Duration)>,
+    ) -> Result<()> {
+        let peaks = sinks.iter().map(Adapter::usage).collect::<Result<Option<Vec<_>>>>()?;
+        let peak = peaks.and_then(|all| all.iter().map(|usage| usage.peak).reduce(f64::max));
+        figures.extend(peak.map(|peak| ("reader_peak_rss_mb".to_string(), peak / 1e6)));
+        if self.measure.rate > 0 {
+            return Ok(());
+        }
+        if let Some((octets, time)) = wire {
+            figures.insert("wire_mbit_per_s".into(), octets * 8.0 / 1e6 / time.as_secs_f64());
+        }
+        let line = f64::from(self.measure.link.mbit);
+        let share = figures.get("gbit_per_s").filter(|_| line > 0.0).map(|gbit| 100_000.0 * gbit / line);
+        figures.extend(share.map(|share| ("line_percent".to_string(), share)));
+        Ok(())
     }
 
     fn count_second(&self, sink: Option<&Adapter>) -> Result<Calls> {

@@ -103,12 +103,15 @@ pub(crate) fn columns(kind: Kind) -> &'static [(&'static str, &'static str)] {
         Kind::Throughput => &[
             ("samples_per_s", "samples/s"),
             ("gbit_per_s", "Gbit/s"),
+            ("line_percent", "goodput, % of the line"),
+            ("wire_mbit_per_s", "Mbit/s on the wire"),
             ("lost_percent", "lost %"),
             ("cpu_us_per_sample_written", "CPU µs per sample, writer"),
             ("cpu_us_per_sample_read", "reader"),
             ("system_calls_per_sample_written", "system calls per sample, writer"),
             ("system_calls_per_sample_read", "reader"),
             ("writer_peak_rss_mb", "writer's peak MB"),
+            ("reader_peak_rss_mb", "reader's"),
         ],
         Kind::Discovery => &[
             ("matched_ms", "matched, ms"),
