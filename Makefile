@@ -17,7 +17,7 @@ PROOF := scripts/proof.sh
 COMMA := ,
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test test-deep evidence attacks lint unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense pictures
+.PHONY: help demo test test-deep evidence attack attacks lint unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense pictures
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -161,6 +161,10 @@ footprint: ## memory and threads of a process at rest, with 1,000 writers, and e
 
 flood: ## a 1 kHz topic under a flood of hostile datagrams SECONDS=30 for so long
 	$(PROOF) flood --amount $(call seconds,10) -- cargo run --release --quiet --bin dunlin-flood -- --seconds $(call seconds,10)
+
+attack: ## named attacks on a live pair, each with its bounds; NAMES="gap tcp" some, AGAINST=cyclone beside Cyclone DDS
+	@scripts/setup.sh build test
+	$(if $(NAMES),,$(PROOF) attack -- )cargo run --release --quiet --bin dunlin-attack -- $(if $(AGAINST),--against $(AGAINST)) $(NAMES)
 
 attacks: ## published attacks and hostile datagrams, against the engine
 	$(PROOF) attacks -- cargo test --quiet -p dunlin-engine --test regressions --test hostile

@@ -43,6 +43,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "dunlin-docs",
             "dunlin-simulation",
             "dunlin-replay",
+            "dunlin-attack",
             "dunlin-counts",
             "dunlin-flood",
             "dunlin-idl-tests",

@@ -1,0 +1,202 @@
+//! The table of all attacks, by class.
+
+mod discovery;
+mod memory;
+mod names;
+mod places;
+mod repairs;
+mod resources;
+
+use anyhow::Result;
+use dunlin_buf::SharedBytes;
+
+use crate::bound::Bound;
+use crate::field::Field;
+use crate::pair::check;
+use crate::places::Way;
+use crate::streams;
+
+/// An attack.
+#[derive(Clone, Copy, Debug)]
+pub struct Attack {
+    /// What it is called.
+    pub name: &'static str,
+    /// How the pair talks meanwhile.
+    pub way: Way,
+    /// What it does, until the field says that it is over.
+    pub run: fn(&mut Field) -> Result<()>,
+    /// What it may do at most.
+    pub bound: Bound,
+    /// How long, in seconds of the pair's samples.
+    pub seconds: u64,
+    /// What is known not to hold, as it was measured; nothing if the bounds hold.
+    pub open: &'static str,
+    /// Whether it belongs to the short test.
+    pub short: bool,
+}
+
+const fn udp(name: &'static str, run: fn(&mut Field) -> Result<()>) -> Attack {
+    Attack { name, way: Way::Udp, run, bound: Bound::USUAL, seconds: 3, open: "", short: false }
+}
+
+const fn flood(name: &'static str, run: fn(&mut Field) -> Result<()>) -> Attack {
+    Attack { bound: Bound::FLOOD, ..udp(name, run) }
+}
+
+const fn by(way: Way, attack: Attack) -> Attack {
+    Attack { way, ..attack }
+}
+
+const fn short(attack: Attack) -> Attack {
+    Attack { short: true, ..attack }
+}
+
+const fn open(open: &'static str, attack: Attack) -> Attack {
+    Attack { open, ..attack }
+}
+
+/// All attacks.
+pub const ATTACKS: &[Attack] = &[
+    open("75 octets to a bystander for each", udp("peer-moves-itself", places::peer_moves_itself)),
+    short(udp("peer-moves-and-stays", places::peer_moves_and_stays)),
+    udp("peer-moves-its-reader", places::peer_moves_its_reader),
+    udp("peer-names-a-bystander", places::peer_names_a_bystander),
+    udp("peer-names-groups", places::peer_names_groups),
+    udp("hundred-readers-elsewhere", places::hundred_readers_elsewhere),
+    udp("places-without-limit", places::places_without_limit),
+    short(udp("strangers-elsewhere", places::strangers_elsewhere)),
+    open(
+        "2,600 of 3,000 samples lost, 175 octets to a bystander for each",
+        udp("reader-is-said-to-move", places::reader_is_said_to_move),
+    ),
+    open("8 octets to a bystander for each", udp("writer-is-said-to-move", places::writer_is_said_to_move)),
+    short(udp("endpoint-is-said-to-move", places::readers_endpoint_is_said_to_move)),
+    udp("replies-elsewhere", places::replies_elsewhere),
+    open(
+        "2,490 of 3,000 samples lost, told to nobody",
+        udp("disposal-of-the-reader", names::disposal_of_the_reader),
+    ),
+    open(
+        "2,490 of 3,000 samples lost, told to nobody",
+        udp("disposal-of-the-writer", names::disposal_of_the_writer),
+    ),
+    open(
+        "2,600 of 3,000 samples lost, told to nobody",
+        udp("goodbye-of-the-reader", names::goodbye_of_the_reader),
+    ),
+    open(
+        "2,600 of 3,000 samples lost, told to nobody",
+        udp("goodbye-of-the-writer", names::goodbye_of_the_writer),
+    ),
+    open(
+        "2,600 of 3,000 samples lost, told to nobody",
+        udp("goodbye-with-a-far-number", names::goodbye_with_a_far_number),
+    ),
+    open(
+        "2,600 of 3,000 samples lost, a pause of 2.8 s",
+        udp("lease-of-a-microsecond", names::lease_of_a_microsecond),
+    ),
+    short(udp("acknack-counts-ahead", names::acknack_counts_ahead)),
+    short(udp("everything-is-acknowledged", names::everything_is_acknowledged)),
+    udp("nothing-is-acknowledged", names::nothing_is_acknowledged),
+    udp("heartbeat-counts-ahead", names::heartbeat_counts_ahead),
+    open("2,600 of 3,000 samples lost", udp("heartbeat-ahead", names::heartbeat_ahead)),
+    open("520 of 3,000 samples lost", udp("heartbeat-a-little-ahead", names::heartbeat_a_little_ahead)),
+    short(udp("gap-ahead", names::gap_ahead)),
+    open("2,600 of 3,000 samples lost, told to nobody", udp("gap-a-little-ahead", names::gap_a_little_ahead)),
+    open(
+        "550 to 830 forged samples of 3,000 taken for real",
+        udp("samples-in-its-name", names::samples_in_the_writers_name),
+    ),
+    udp("sample-far-ahead", names::sample_far_ahead),
+    open(
+        "2,500 of 3,000 samples lost, told to nobody",
+        udp("reader-is-said-to-change", names::reader_is_said_to_change),
+    ),
+    open(
+        "2,600 of 3,000 samples lost, told to nobody",
+        udp("discovery-is-said-to-skip", names::discovery_is_said_to_skip),
+    ),
+    udp("messages-in-the-own-name", names::messages_in_the_receivers_name),
+    flood("acknacks-in-its-name", repairs::acknacks_in_the_readers_name),
+    flood("acknacks-of-a-peer", repairs::acknacks_of_a_peer),
+    flood("fragment-requests", repairs::fragment_requests),
+    Attack {
+        bound: Bound { memory: 64 << 20, ..Bound::USUAL },
+        ..udp("silent-reader", repairs::silent_reader)
+    },
+    flood("heartbeats-of-a-peer", repairs::heartbeats_of_a_peer),
+    flood("reader-comes-and-goes", repairs::reader_comes_and_goes),
+    flood("echo-requests", repairs::echo_requests),
+    Attack { seconds: 6, ..flood("keys-without-limit", resources::keys_without_limit) },
+    Attack {
+        bound: Bound { memory: 128 << 20, ..Bound::FLOOD },
+        ..udp("fragments-never-completed", resources::fragments_never_completed)
+    },
+    Attack {
+        bound: Bound { memory: 64 << 20, ..Bound::FLOOD },
+        ..udp("samples-out-of-order", resources::samples_out_of_order)
+    },
+    udp("filters-of-many-likes", resources::filters_of_many_likes),
+    flood("endpoints-without-limit", resources::endpoints_without_limit),
+    flood("inline-qos-without-limit", resources::inline_qos_without_limit),
+    flood("long-announcements", resources::long_announcements),
+    flood("lengths-that-lie", resources::lengths_that_lie),
+    flood("participants-without-limit", discovery::participants_without_limit),
+    flood("damaged-parameter-lists", discovery::damaged_parameter_lists),
+    flood("damaged-endpoints", discovery::damaged_endpoints_of_a_peer),
+    flood("wrong-vendors", discovery::wrong_vendors),
+    open("one sample lost in one of two runs", flood("noise", discovery::noise)),
+    flood("type-questions", discovery::type_questions),
+    flood("type-information", discovery::type_information_without_end),
+    open(
+        "75 octets to a bystander for each",
+        by(Way::Ipv6, udp("ipv6-peer-moves-itself", places::peer_moves_itself)),
+    ),
+    by(Way::Ipv6, udp("ipv6-strangers-elsewhere", places::strangers_elsewhere)),
+    open(
+        "2,600 of 3,000 samples lost, told to nobody",
+        by(Way::Ipv6, udp("ipv6-goodbye-of-the-reader", names::goodbye_of_the_reader)),
+    ),
+    by(Way::Ipv6, udp("ipv6-gap-ahead", names::gap_ahead)),
+    by(Way::Ipv6, flood("ipv6-acknacks-in-its-name", repairs::acknacks_in_the_readers_name)),
+    by(Way::Ipv6, flood("ipv6-noise", discovery::noise)),
+    by(Way::Tcp, udp("tcp-silent", streams::silent)),
+    by(Way::Tcp, flood("tcp-slow", streams::slow)),
+    by(Way::Tcp, flood("tcp-oversized-frames", streams::oversized_frames)),
+    by(Way::Tcp, flood("tcp-connections", streams::connections)),
+    by(Way::Tcp, flood("tcp-noise", streams::noise)),
+    by(Way::Tcp, flood("tcp-never-reads", streams::never_reads)),
+    by(Way::Tcp, flood("tcp-half-closed", streams::half_closed)),
+    by(Way::SharedMemory, flood("memory-foreign-files", memory::foreign_files)),
+    by(Way::SharedMemory, udp("memory-files-are-deleted", memory::files_are_deleted)),
+    open(
+        "SIGBUS ends both: docs/shared-memory.md, Trust",
+        by(Way::SharedMemory, udp("memory-files-are-cut", memory::files_are_cut)),
+    ),
+];
+
+/// A sample of the pair's type; its check fits only real numbers.
+fn tick(source: u32, number: u64) -> SharedBytes {
+    let mut payload = vec![0, 1, 0, 0];
+    payload.extend(source.to_le_bytes());
+    payload.extend(check(number).to_le_bytes());
+    payload.extend(number.to_le_bytes());
+    payload.extend([4, 0, 0, 0, b'f', b'o', b'x', 0]);
+    payload.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_different_and_fit_the_table() {
+        let names: BTreeSet<_> = ATTACKS.iter().map(|attack| attack.name).collect();
+        assert_eq!(names.len(), ATTACKS.len());
+        assert!(names.iter().all(|name| name.len() <= 27), "{names:?}");
+        assert!(ATTACKS.len() >= 40);
+    }
+}

@@ -1,0 +1,136 @@
+//! What an attack may do at most, and the verdict.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::field::Seen;
+
+/// What becomes of the pair's samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Loss {
+    /// Each arrives.
+    None,
+    /// What does not arrive is counted, and the application is told.
+    Told,
+}
+
+/// Bounds of one attack. Octets, processor time and memory count beyond what the pair needs in peace.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Bound {
+    /// Octets to those who did not ask, for each octet of the attacker.
+    pub amplification: u64,
+    /// Of the pair's samples.
+    pub loss: Loss,
+    /// Longest time without a sample.
+    pub pause: Duration,
+    /// Processor time of both sides together, for each second of the attack.
+    pub processor: Duration,
+    /// Memory of each side.
+    pub memory: u64,
+}
+
+impl Bound {
+    /// What holds where nothing else is said.
+    pub const USUAL: Self = Self {
+        amplification: 3,
+        loss: Loss::None,
+        pause: Duration::from_secs(1),
+        processor: Duration::from_millis(500),
+        memory: 32 << 20,
+    };
+
+    /// An attack that sends as fast as it can takes processors, whatever comes of it.
+    pub const FLOOD: Self = Self { processor: Duration::from_millis(1_500), ..Self::USUAL };
+}
+
+/// Octets of the pair that vary from run to run.
+const NOISE: u64 = 512 << 10;
+
+/// Everything that went beyond its bound, in words; nothing if the bounds hold.
+pub fn judge(bound: &Bound, peace: &Seen, seen: &Seen, seconds: u64) -> Vec<String> {
+    let mut broken = vec![];
+    let mut check = |holds: bool, text: String| {
+        if !holds {
+            broken.push(text);
+        }
+    };
+    let most = bound.amplification * seen.octets_in;
+    check(
+        seen.octets_out <= most,
+        format!("{} octets to a bystander for {}", seen.octets_out, seen.octets_in),
+    );
+    if let (Some(before), Some(now)) = (peace.network, seen.network) {
+        let more = now.saturating_sub(before);
+        check(more <= most + NOISE, format!("{more} octets more on the network for {}", seen.octets_in));
+    }
+    let told = seen.told();
+    match bound.loss {
+        Loss::None => check(seen.lost == 0, format!("{} samples lost, {told} told", seen.lost)),
+        Loss::Told => check(told >= seen.lost, format!("{} samples lost, but {told} told", seen.lost)),
+    }
+    check(seen.reader.again == 0, format!("{} samples again", seen.reader.again));
+    check(seen.reader.forged == 0, format!("{} forged samples taken for real", seen.reader.forged));
+    check(seen.writer.failed == 0 || seen.lost > 0, format!("{} writes failed", seen.writer.failed));
+    let pause = Duration::from_millis(seen.reader.pause_ms);
+    check(pause <= bound.pause, format!("a pause of {} ms", seen.reader.pause_ms));
+    let processor = processor(seen).saturating_sub(processor(peace));
+    let most = bound.processor * seconds as u32;
+    check(processor <= most, format!("{} ms of processor time", processor.as_millis()));
+    let memory = memory(peace, seen);
+    check(memory <= bound.memory, format!("{:.1} MiB of memory", memory as f64 / f64::from(1 << 20)));
+    broken
+}
+
+/// Processor time of both.
+pub fn processor(seen: &Seen) -> Duration {
+    Duration::from_millis(seen.reader.processor_ms + seen.writer.processor_ms)
+}
+
+/// What one side needed more than in peace, at most.
+pub fn memory(peace: &Seen, seen: &Seen) -> u64 {
+    let reader = seen.reader.memory.saturating_sub(peace.reader.memory);
+    reader.max(seen.writer.memory.saturating_sub(peace.writer.memory))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen() -> Seen {
+        Seen { octets_in: 100, network: Some(1_000_000), ..Seen::default() }
+    }
+
+    fn broken(change: impl FnOnce(&mut Seen)) -> Vec<String> {
+        let mut after = seen();
+        change(&mut after);
+        judge(&Bound::USUAL, &seen(), &after, 1)
+    }
+
+    #[test]
+    fn each_bound_is_looked_at() {
+        assert!(broken(|_| ()).is_empty());
+        assert!(broken(|seen| seen.octets_out = 300).is_empty());
+        let changes: [fn(&mut Seen); 8] = [
+            |seen| seen.octets_out = 301,
+            |seen| seen.network = Some(3_000_000),
+            |seen| seen.lost = 1,
+            |seen| seen.reader.again = 1,
+            |seen| seen.reader.forged = 1,
+            |seen| seen.reader.pause_ms = 1_001,
+            |seen| seen.writer.processor_ms = 510,
+            |seen| seen.writer.memory = 33 << 20,
+        ];
+        changes.into_iter().for_each(|change| assert_eq!(broken(change).len(), 1));
+    }
+
+    #[test]
+    fn what_is_told_is_not_silent() {
+        let bound = Bound { loss: Loss::Told, ..Bound::USUAL };
+        let mut after = seen();
+        (after.lost, after.reader.told) = (5, 4);
+        assert_eq!(judge(&bound, &seen(), &after, 1).len(), 1);
+        after.reader.told = 5;
+        assert!(judge(&bound, &seen(), &after, 1).is_empty());
+    }
+}
