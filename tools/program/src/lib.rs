@@ -5,5 +5,7 @@
 #[cfg(feature = "page")]
 pub mod page;
 mod stop;
+mod text;
 
 pub use stop::Stop;
+pub use text::{harmless, harmless_lines, is_harmful, say, tell};

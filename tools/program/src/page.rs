@@ -1,8 +1,48 @@
 //! Pages for a browser on this host.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
 use axum::http::HeaderMap;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN};
 use axum::response::{IntoResponse, Response};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+/// Connections that are served at once; further ones wait to be accepted.
+const MOST_CONNECTIONS: usize = 256;
+/// How long the head of a request may take, also of the next one on the same connection.
+const LONGEST_HEAD: Duration = Duration::from_secs(10);
+/// After which a listener is tried again that could not accept, for want of descriptors as a rule.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Serves a page as long as this is awaited. Who connects and says nothing, or says it too slowly, is left.
+pub async fn serve(listener: TcpListener, app: Router) {
+    serve_within(listener, app, LONGEST_HEAD).await;
+}
+
+async fn serve_within(listener: TcpListener, app: Router, longest_head: Duration) {
+    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    while let Ok(place) = Arc::clone(&room).acquire_owned().await {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        let service = TowerToHyperService::new(app.clone());
+        let mut server = http1::Builder::new();
+        server.timer(TokioTimer::new()).header_read_timeout(longest_head);
+        let served = server.serve_connection(TokioIo::new(stream), service).with_upgrades();
+        tokio::spawn(async move {
+            // A connection that breaks concerns nobody but who was at its other end.
+            _ = served.await;
+            drop(place);
+        });
+    }
+}
 
 /// Whether a request comes from our own page and not from another site that is open in the same browser: the origin is the
 /// host asked for, and a server for this machine alone (`loopback`) is asked by a name of this machine.
@@ -39,7 +79,41 @@ pub fn part(kind: &str, policy: &'static str, text: &'static str) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    use std::time::Instant;
+
+    use axum::routing::get;
+
     use super::*;
+
+    /// More than are served at once.
+    #[test]
+    fn who_says_nothing_is_left_and_keeps_nobody_out() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let app = Router::new().route("/", get(|| async { "here" }));
+        std::thread::spawn(move || runtime.block_on(serve_within(listener, app, Duration::from_millis(100))));
+        let half_open = || {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
+            stream
+        };
+        let mut silent: Vec<_> = (0..MOST_CONNECTIONS + 20).map(|_| half_open()).collect();
+        let begin = Instant::now();
+        let mut honest = TcpStream::connect(address).unwrap();
+        honest.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        honest.read_to_string(&mut answer).unwrap();
+        assert!(answer.ends_with("here"), "{answer}");
+        for stream in &mut silent {
+            // Its end, perhaps behind a word about the timeout.
+            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            _ = stream.read_to_end(&mut vec![]);
+        }
+        assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+    }
 
     #[test]
     fn other_sites_get_nothing() {

@@ -45,7 +45,7 @@ pub fn run(board: &Arc<Board>, port: u16, stop: &Stop, out: &mut dyn Write) -> R
         let _inside = runtime.enter();
         tokio::net::TcpListener::from_std(listener)?
     };
-    runtime.spawn(async move { axum::serve(listener, app).await });
+    runtime.spawn(dunlin_program::page::serve(listener, app));
     writeln!(out, "open http://{address}/ to see the shapes; Ctrl-C ends")?;
     out.flush()?;
     loop {

@@ -1,0 +1,80 @@
+//! What is printed: nothing that a stranger named may do more than be read, and nobody has to read it.
+
+use std::fmt;
+use std::io::{self, Write};
+
+/// Whether a terminal would obey a character, or it would begin another line, or turn around what stands behind it.
+#[must_use]
+pub fn is_harmful(c: char) -> bool {
+    let marks = ['\u{61c}', '\u{200e}', '\u{200f}', '\u{2028}', '\u{2029}'];
+    let bidirectional = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || bidirectional || marks.contains(&c)
+}
+
+/// What a stranger named, without harmful characters. Whatever comes from the wire is printed so.
+#[must_use]
+pub fn harmless(name: &str) -> String {
+    name.chars().map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// The same for several lines, which stay lines.
+#[must_use]
+pub fn harmless_lines(text: &str) -> String {
+    text.split('\n').map(harmless).collect::<Vec<_>>().join("\n")
+}
+
+/// Prints a harmless line on standard output, if that takes it.
+pub fn say(text: fmt::Arguments<'_>) {
+    line(&mut io::stdout().lock(), text);
+}
+
+/// Prints a harmless line on standard error, if that takes it.
+pub fn tell(text: fmt::Arguments<'_>) {
+    line(&mut io::stderr().lock(), text);
+}
+
+fn line(out: &mut impl Write, text: fmt::Arguments<'_>) {
+    // Whole, so that lines of several processes do not mix. A full disk or a closed pipe is no reason to end.
+    _ = out.write_all((harmless_lines(&text.to_string()) + "\n").as_bytes());
+}
+
+/// A line on standard output, see [`say`](crate::say()).
+#[macro_export]
+macro_rules! say {
+    ($($text:tt)+) => { $crate::say(format_args!($($text)+)) };
+}
+
+/// A line on standard error, see [`tell`](crate::tell()).
+#[macro_export]
+macro_rules! tell {
+    ($($text:tt)+) => { $crate::tell(format_args!($($text)+)) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_is_replaced() {
+        assert_eq!(harmless("A\u{1b}[2J\n\u{9b}B"), "A\u{fffd}[2J\u{fffd}\u{fffd}B");
+        assert_eq!(harmless("A\u{202e}B\u{2028}\u{2069}é"), "A\u{fffd}B\u{fffd}\u{fffd}é");
+        assert_eq!(harmless_lines("struct A\u{1b}[2J {\n}\n"), "struct A\u{fffd}[2J {\n}\n");
+    }
+
+    #[test]
+    fn what_takes_nothing_ends_nothing() {
+        struct Full;
+        impl Write for Full {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        line(&mut Full, format_args!("nobody"));
+        let mut out = Vec::new();
+        line(&mut out, format_args!("a{}b", '\u{9b}'));
+        assert_eq!(out, "a\u{fffd}b\n".as_bytes());
+    }
+}
