@@ -4,6 +4,7 @@ use std::fs::{DirBuilder, File, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, Mode, OFlags};
 
@@ -11,6 +12,9 @@ use crate::segment;
 
 /// Most entries looked at: a folder with more is not ours alone.
 const MAX_ENTRIES: usize = 65_536;
+
+/// How long a start takes to remove what others have left: somebody may have filled the folder.
+const LONGEST_SWEEP: Duration = Duration::from_millis(100);
 
 /// The name of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -149,12 +153,18 @@ impl Folder {
     }
 
     /// Removes what is left of processes that ended without doing so; how many files that were. A ring that has a
-    /// receiver is left to that, which may want what is in it.
+    /// receiver is left to that, which may want what is in it. What it has no time for is left to the next process.
     pub(crate) fn sweep(&self) -> usize {
+        self.sweep_within(LONGEST_SWEEP)
+    }
+
+    fn sweep_within(&self, longest: Duration) -> usize {
+        let begin = Instant::now();
+        let in_time = |_: &&Name| begin.elapsed() < longest;
         let (inboxes, rings): (Vec<_>, Vec<_>) =
             self.names().into_iter().partition(|name| matches!(name, Name::Inbox(_)));
-        let dead = inboxes.iter().filter(|name| self.remove_if_abandoned(**name)).count();
-        let orphans = rings.iter().filter(|name| match name {
+        let dead = inboxes.iter().take_while(in_time).filter(|name| self.remove_if_abandoned(**name)).count();
+        let orphans = rings.iter().take_while(in_time).filter(|name| match name {
             Name::Ring { to, .. } => {
                 !self.file(Name::Inbox(*to)).exists() && self.remove_if_abandoned(**name)
             }
@@ -209,6 +219,15 @@ mod tests {
         assert_eq!(place(one.path()), place(&again));
         assert_ne!(place(one.path()), place(two.path()));
         assert_eq!(place(one.path())[..4], place(two.path())[..4], "one host");
+    }
+
+    #[test]
+    fn what_there_is_no_time_to_remove_is_left() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::open(place.path()).unwrap();
+        (0..20).for_each(|inbox| std::fs::write(folder.file(Name::Inbox(inbox)), []).unwrap());
+        assert_eq!(folder.sweep_within(Duration::ZERO), 0);
+        assert_eq!(folder.sweep_within(Duration::MAX), 20);
     }
 
     #[test]
