@@ -284,3 +284,25 @@ fn a_line_of_many_quotes() {
     let result = compile("p/msg/A.msg", &Options::default(), &Memory::default().with("p/msg/A.msg", line));
     assert!(result.model.is_none());
 }
+
+/// Each alias is gone through for each use of it: chains of them are bounded, as bases are.
+#[test]
+fn a_chain_of_aliases_ends() {
+    let chain = |length: usize| {
+        let links = (1..length).map(|n| format!("typedef A{} A{n};\n", n - 1));
+        ["typedef long A0;\n".to_owned()].into_iter().chain(links).collect::<String>()
+    };
+    let errors = |text: &str| {
+        let result = compile("a.idl", &Options::default(), &Memory::default().with("a.idl", text));
+        result.diagnostics.iter().map(|diagnostic| diagnostic.short(&result.sources)).collect::<Vec<_>>()
+    };
+    assert_eq!(errors(&chain(100)), [""; 0]);
+    let refused = errors(&chain(101));
+    assert!(
+        matches!(&refused[..], [one] if one.contains("more than 100 aliases behind each other")),
+        "{refused:?}"
+    );
+    let begin = std::time::Instant::now();
+    assert!(!errors(&chain(20_000)).is_empty());
+    assert!(begin.elapsed().as_secs() < 5, "{:?}", begin.elapsed());
+}

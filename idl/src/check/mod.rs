@@ -103,6 +103,8 @@ pub(crate) struct Checker<'a> {
     forward: BTreeMap<TypeId, Span>,
     forward_interfaces: BTreeMap<InterfaceId, Span>,
     inherited_settings: BTreeMap<TypeId, Inherited>,
+    /// How many aliases lie behind each, itself included.
+    alias_depths: BTreeMap<TypeId, usize>,
     annotation_decls: Vec<Declared>,
     unknown_annotations: BTreeSet<String>,
     keys: Vec<Keys>,
@@ -133,6 +135,7 @@ pub(crate) fn check(
         forward: BTreeMap::new(),
         forward_interfaces: BTreeMap::new(),
         inherited_settings: BTreeMap::new(),
+        alias_depths: BTreeMap::new(),
         annotation_decls: Vec::new(),
         unknown_annotations: BTreeSet::new(),
         keys: Vec::new(),

@@ -221,7 +221,9 @@ impl Checker<'_> {
         };
         for declarator in declarators {
             let name = &declarator.name;
-            let Some(ty) = ty.clone().and_then(|ty| self.with_dimensions(ty, declarator)) else {
+            let ty = ty.clone().and_then(|ty| self.with_dimensions(ty, declarator));
+            let depth = ty.as_ref().map_or(0, |ty| self.alias_depth(ty)).saturating_add(1);
+            let Some(ty) = ty.filter(|_| self.may_be_alias(depth, name.span)) else {
                 // The name is known all the same.
                 let id = self.add_type(name, Kind::Struct(Struct::default()));
                 self.mark_complete(id);
@@ -230,6 +232,7 @@ impl Checker<'_> {
             };
             let inherited = self.inherited(&settings, &ty, name.span);
             let id = self.add_type(name, Kind::Alias(Alias { ty }));
+            self.alias_depths.insert(id, depth);
             if let Some(alias) = self.model.types.get_mut(id.0) {
                 alias.docs = definition.docs.clone().filter(|_| !declared);
                 alias.annotations = settings.custom().to_vec();
@@ -241,6 +244,25 @@ impl Checker<'_> {
                 self.add_item(Item::Type(id));
             }
         }
+    }
+
+    /// How many aliases lie one behind the other in a type.
+    fn alias_depth(&self, ty: &Type) -> usize {
+        match ty {
+            Type::Named(id) => self.alias_depths.get(id).copied().unwrap_or(0),
+            Type::Array { element, .. } | Type::Sequence { element, .. } => self.alias_depth(&element.ty),
+            Type::Map { key, value, .. } => self.alias_depth(&key.ty).max(self.alias_depth(&value.ty)),
+            _ => 0,
+        }
+    }
+
+    /// Whether there are not too many aliases in a chain, each of which is gone through again for each that follows.
+    fn may_be_alias(&mut self, depth: usize, span: Span) -> bool {
+        let limit = self.options.limits.nesting;
+        if depth > limit {
+            self.sink.error(span, format!("there are more than {limit} aliases behind each other"));
+        }
+        depth <= limit
     }
 
     fn mark_complete(&mut self, id: TypeId) {
