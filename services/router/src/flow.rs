@@ -400,7 +400,9 @@ impl Core {
                 self.had.note(info.origin());
             }
             self.last_end = disposed.then(|| info.origin());
-            if !disposed {
+            if disposed {
+                self.instances.disposed(info.instance_handle);
+            } else {
                 self.instances.ended(info.instance_handle);
             }
         })

@@ -87,6 +87,13 @@ impl Instances {
         self.exclusive && self.known.get(&instance).is_some_and(|known| known.registered)
     }
 
+    /// What follows a dispose makes the instance alive again, so it passes whatever it is.
+    pub(crate) fn disposed(&mut self, instance: InstanceHandle) {
+        if let Some(known) = self.known.get_mut(&instance) {
+            (known.since, known.last) = (u32::MAX, None);
+        }
+    }
+
     pub(crate) fn ended(&mut self, instance: InstanceHandle) {
         self.known.remove(&instance);
     }

@@ -76,6 +76,24 @@ fn filters_and_rates_leave_out_what_they_say() {
 }
 
 #[test]
+fn what_follows_a_dispose_passes_whatever_the_rate() {
+    for keys in ["only_on_change = true", "one_of = 4"] {
+        bad_network().seeds(0..3, |sim| {
+            let (a, r, b) = (sim.node("a"), sim.node("r"), sim.node("b"));
+            route(&r, &rule(keys));
+            let writer = writer(&a, &at(0, "Tracks"), &writer_qos())?;
+            let reader = reader::<Track>(&b, &at(1, "Tracks"), &reader_qos().show_every_change())?;
+            a.run(|| writer.write(&track(1, 5)))?;
+            a.run(|| writer.dispose(&track(1, 0)))?;
+            a.run(|| writer.write(&track(1, 5)))?;
+            sim.run_until(|| reader.stats().delivered == 3, secs(60))?;
+            assert_eq!(positions(&take(&b, &reader)), [5, 5]);
+            Ok(())
+        });
+    }
+}
+
+#[test]
 fn the_encoding_at_the_destination_can_be_another_one() {
     bad_network().seeds(0..3, |sim| {
         let (a, r, b) = (sim.node("a"), sim.node("r"), sim.node("b"));
