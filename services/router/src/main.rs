@@ -57,6 +57,8 @@ fn route(file: &Path, watch: bool) -> Result<()> {
     let reload = on_signals(&stop, router.wake())?;
     let set = WaitSet::new();
     set.attach_condition(router.wake().condition());
+    // The pump takes the trigger of the other one back.
+    set.attach_condition(stop.condition());
     let mut seen = modified(file);
     while !stop.condition().trigger_value() {
         let mut next = router.pump().next;

@@ -217,7 +217,7 @@ impl Router {
         &self.refusals
     }
 
-    /// Does what there is to do, without waiting. While routes stay as they are it allocates nothing.
+    /// Does what there is to do, without waiting. While nothing comes it allocates nothing.
     pub fn pump(&mut self) -> Progress {
         let Some(now) = self.participants.first().map(DomainParticipant::current_time) else {
             return Progress { next: Duration::INFINITE };

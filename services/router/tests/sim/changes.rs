@@ -1,0 +1,142 @@
+//! A router that is pumped by the test: other configurations while it runs, policies of profiles, restarts.
+
+use crate::support::*;
+use dunlin::qos::{DataReaderQos, DataWriterQos, ReliabilityKind};
+use dunlin::sim::{Node, Result, Sim};
+use dunlin::{DataReader, Duration};
+use dunlin_router::{Forwarding, Router, RouterConfig};
+
+/// A router without a thread.
+fn pumped(node: &Node, text: &str) -> Router {
+    node.run(|| Router::with_forwarding(config(text), Forwarding::Pumped)).unwrap()
+}
+
+/// Pumps while the time goes on.
+fn pump_until(
+    sim: &mut Sim,
+    (node, router): (&Node, &mut Router),
+    mut done: impl FnMut() -> bool,
+    limit: Duration,
+) -> Result {
+    let end = sim.elapsed().as_nanos() + limit.as_nanos();
+    while !done() {
+        if sim.elapsed().as_nanos() >= end {
+            return Err(
+                format!("not within {limit:?}: {:?}, {:?}", router.states(), router.refusals()).into()
+            );
+        }
+        node.run(|| router.pump());
+        sim.run_for(millis(2))?;
+    }
+    Ok(())
+}
+
+fn routes(of_b: &str) -> String {
+    let route = |topic: &str, keys: &str| {
+        format!(
+            "[[route]]\nname = \"{topic}\"\nfrom = \"inner\"\nto = \"outer\"\ntopics = [\"{topic}\"]\n{keys}\n"
+        )
+    };
+    format!("{TWO}{}{}[status]\nparticipants = []\n", route("A", ""), route("B", of_b))
+}
+
+/// How many samples each route has passed on.
+fn passed(router: &Router) -> Vec<(String, u64)> {
+    let mut all: Vec<_> = router.states().iter().map(|it| (it.route.clone(), it.stats.samples)).collect();
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn another_configuration_touches_only_the_route_that_differs() {
+    bad_network().seeds(0..4, |sim| {
+        let (a, r, b) = (sim.node("a"), sim.node("r"), sim.node("b"));
+        let mut router = pumped(&r, &routes(""));
+        let to_a = writer(&a, &at(0, "A"), &writer_qos())?;
+        let to_b = writer(&a, &at(0, "B"), &writer_qos())?;
+        let (at_a, at_b) = (
+            reader(&b, &at(1, "A"), &reader_qos().remove_duplicates(true))?,
+            reader(&b, &at(1, "B"), &reader_qos().remove_duplicates(true))?,
+        );
+        for n in 0..5 {
+            a.run(|| to_a.write(&track(1, n)))?;
+            a.run(|| to_b.write(&track(1, n)))?;
+        }
+        let (mut seen_a, mut seen_b) = (Vec::new(), Vec::new());
+        let mut all = |of_a: usize, of_b: usize| {
+            seen_a.extend(positions(&take(&b, &at_a)));
+            seen_b.extend(positions(&take(&b, &at_b)));
+            (seen_a.len(), seen_b.len()) == (of_a, of_b)
+        };
+        pump_until(sim, (&r, &mut router), || all(5, 5), secs(60))?;
+        let outputs = (at_a.matched_publications(), at_b.matched_publications());
+        r.run(|| router.reconfigure(config(&routes("filter = \"position >= 7\""))))?;
+        let changed = || at_b.matched_publications().len() == 1 && at_b.matched_publications() != outputs.1;
+        pump_until(sim, (&r, &mut router), changed, secs(60))?;
+        for n in 5..10 {
+            a.run(|| to_a.write(&track(1, n)))?;
+            a.run(|| to_b.write(&track(1, n)))?;
+        }
+        pump_until(sim, (&r, &mut router), || all(10, 8), secs(60))?;
+        assert_eq!(at_a.matched_publications(), outputs.0);
+        assert_eq!(passed(&router), [("A".into(), 10), ("B".into(), 3)]);
+        assert_eq!(seen_a, (0..10).collect::<Vec<_>>());
+        assert_eq!(seen_b, [0, 1, 2, 3, 4, 7, 8, 9]);
+        Ok(())
+    });
+}
+
+/// The reliability of the writers that a reader's participant knows.
+fn reliability(node: &Node, reader: &DataReader<Track>) -> Vec<ReliabilityKind> {
+    let all = node.run(|| reader.subscriber().participant().discovered_publications());
+    all.iter().filter(|it| &*it.topic_name == "Tracks").map(|it| it.qos.reliability.kind).collect()
+}
+
+#[test]
+fn a_profile_replaces_the_policies_of_the_writers() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("outer.toml"),
+        "[profile.lossy.writer]\nreliability.kind = \"best_effort\"\n",
+    )
+    .unwrap();
+    let text = "name = \"gate\"\nparticipant.inner.domain = 0\n[participant.outer]\ndomain = 1\nconfig = \"outer.toml\"\n\
+                [[route]]\nfrom = \"inner\"\nto = \"outer\"\n";
+    for (keys, wanted) in
+        [("", ReliabilityKind::Reliable), ("profile = \"lossy\"\n", ReliabilityKind::BestEffort)]
+    {
+        let config = RouterConfig::from_toml("gate.toml", &format!("{text}{keys}"), Some(folder.path()));
+        let mut sim = Sim::new(5);
+        let (a, r, b) = (sim.node("a"), sim.node("r"), sim.node("b"));
+        let mut router = r.run(|| Router::with_forwarding(config.unwrap(), Forwarding::Pumped)).unwrap();
+        let writer = writer::<Track>(&a, &at(0, "Tracks"), &DataWriterQos::default().reliable()).unwrap();
+        let reader = reader::<Track>(&b, &at(1, "Tracks"), &DataReaderQos::default().best_effort()).unwrap();
+        let there = || reader.matched_publications().len() == 1 && writer.matched_subscriptions().len() == 1;
+        pump_until(&mut sim, (&r, &mut router), there, secs(60)).unwrap();
+        assert_eq!(reliability(&b, &reader), [wanted]);
+    }
+}
+
+#[test]
+fn a_router_that_starts_anew_repeats_nothing_to_who_removes_duplicates() {
+    bad_network().seeds(0..4, |sim| {
+        let (a, r, b) = (sim.node("a"), sim.node("r"), sim.node("b"));
+        route(&r, &format!("{TWO}[[route]]\nfrom = \"inner\"\nto = \"outer\"\n"));
+        let writer = writer(&a, &at(0, "Tracks"), &writer_qos())?;
+        let once = reader::<Track>(&b, &at(1, "Tracks"), &reader_qos().remove_duplicates(true))?;
+        let every = reader::<Track>(&b, &at(1, "Tracks"), &reader_qos().remove_duplicates(false))?;
+        for n in 0..20 {
+            a.run(|| writer.write(&track(1, n)))?;
+        }
+        sim.run_until(|| once.stats().delivered == 20 && every.stats().delivered == 20, secs(60))?;
+        r.crash();
+        r.restart();
+        for n in 20..25 {
+            a.run(|| writer.write(&track(1, n)))?;
+        }
+        sim.run_until(|| every.stats().delivered == 45, secs(120))?;
+        sim.run_for(secs(5))?;
+        assert_eq!(positions(&take(&b, &once)), (0..25).collect::<Vec<_>>());
+        Ok(())
+    });
+}
