@@ -17,7 +17,7 @@ PROOF := scripts/proof.sh
 COMMA := ,
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
 
-.PHONY: help demo test test-deep evidence attack attacks lint unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense pictures
+.PHONY: help demo test test-deep evidence attack attacks lint unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample router-graphs router-mutants scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense pictures
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -128,6 +128,15 @@ sim: ## random scenarios in the simulator: all seeds that ever failed, and some 
 
 mutants: ## deliberate protocol bugs, each of which the simulation must find within 1000 seeds
 	$(PROOF) mutants -- tests/simulation/mutants.sh
+
+router-graphs: ## random graphs of routers in the simulator, each sample once in each domain; GRAPHS=1000 so many (100 by default)
+	@scripts/setup.sh build
+	SEEDS=$(or $(GRAPHS),100) $(PROOF) router-graphs --amount $(or $(GRAPHS),100) -- \
+		cargo test --release --quiet -p dunlin-router --test sim graphs
+
+router-mutants: ## deliberate bugs of the router, each of which its scenarios must find; NAMES="ways-merged" only some
+	@scripts/setup.sh build
+	services/router/mutants.sh $(NAMES)
 
 scale: ## what discovery costs with 10, 100 and 1000 participants (8 GB, some minutes); PARTICIPANTS=10,100
 	$(PROOF) scale --amount $(lastword $(subst $(COMMA), ,$(PARTICIPANTS))) -- \
