@@ -578,7 +578,7 @@ mod tests {
         assert_eq!(story.verdict(), (0, 0, vec![]), "nothing told of the rest");
         story.crowded = true;
         assert_eq!(story.verdict(), (0, 7, vec![]));
-        story.by_reader = vec![(IN_FLIGHT + 61, None)];
+        story.by_reader = vec![(IN_FLIGHT + 51, None)];
         assert_eq!(story.verdict().1, 5, "what is older was not on its way");
         (story.offered.durable, story.requested.durable) = (true, true);
         assert_eq!(story.verdict().1, 7, "the history is");
