@@ -141,6 +141,12 @@ struct Entry<T> {
     octets: usize,
 }
 
+impl<T> Entry<T> {
+    fn came_to(&self, reader: EntityId) -> bool {
+        self.items.iter().any(|(of, _)| *of == reader)
+    }
+}
+
 #[derive(Debug)]
 struct Progress {
     writer: Guid,
@@ -554,8 +560,17 @@ impl<T> Publisher<T> {
 
     /// Whether a change has come to all readers of its writer.
     fn is_everywhere(&self, entry: &Entry<T>) -> bool {
-        let has = |reader| entry.items.iter().any(|(of, _)| *of == reader);
-        self.live().filter(|stream| stream.writer == entry.writer).all(|stream| has(stream.reader))
+        self.live().filter(|stream| stream.writer == entry.writer).all(|stream| entry.came_to(stream.reader))
+    }
+
+    /// Whether a reader was parted from a writer before it had all of a set that another reader of that writer has.
+    fn lost_a_part(&self, set: SequenceNumber, end: &End) -> bool {
+        self.streams.iter().filter(|stream| !stream.alive()).any(|stream| {
+            let mut parts = self.waiting.range(set..end.after);
+            parts.any(|(number, entry)| {
+                *number > stream.passed && entry.writer == stream.writer && !entry.came_to(stream.reader)
+            })
+        })
     }
 
     /// Where a set ends, if that is known.
@@ -646,6 +661,7 @@ impl<T> Publisher<T> {
         let present = self.waiting.range(set..end.after);
         let count = present.filter(|(_, entry)| self.is_everywhere(entry)).count();
         let all = settled && i64::try_from(count).ok() == Some(end.after.0.saturating_sub(set.0));
+        let all = all && !self.lost_a_part(set, end);
         if all && in_line {
             return Some(true);
         }

@@ -8,7 +8,7 @@ use crate::timing::earliest;
 use crate::{Delivery, DeliverySink, ReaderStats, WriterProxyConfig};
 use alloc::boxed::Box;
 use dunlin_core::{
-    Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange, SnRanges,
+    Behaviour, Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange, SnRanges,
 };
 
 /// Most intervals of irrelevant changes kept ahead of the expected one; more are requested and gapped again.
@@ -242,6 +242,16 @@ impl WriterProxy {
     /// whether even the very first change is meant for it.
     pub(super) fn is_next(&self, sn: SequenceNumber) -> bool {
         sn == self.expected && (self.synced || self.resumed || self.cfg.durable)
+    }
+
+    /// Whether the writer may not have met this volatile reader yet. Only one that directs what it says to one participant is sure
+    /// to show that it has; what was left out until then it sends again.
+    pub(super) fn may_be_unknown_to_its_writer(&self) -> bool {
+        self.reliable
+            && !self.cfg.durable
+            && !self.started
+            && !self.knows_reader
+            && self.cfg.vendor.does(Behaviour::SpeaksDunlin)
     }
 
     /// A writer that speaks need not be asked any more, unless it is to show that it knows this reader.

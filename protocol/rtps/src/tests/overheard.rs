@@ -1,10 +1,10 @@
 //! RTPS 2.5 §8.4.12: what a writer says to others, before it knows a reader or while nothing else arrives there.
 
 use super::support::*;
-use crate::ReaderConfig;
+use crate::{ReaderConfig, WriterProxyConfig};
 use dunlin_buf::Outbox;
-use dunlin_core::{EntityId, GuidPrefix, SequenceNumber};
-use dunlin_wire::{DataSpec, Heartbeat, MessageBuilder, PayloadSpec};
+use dunlin_core::{EntityId, GuidPrefix, SequenceNumber, VendorId};
+use dunlin_wire::{DataFragSpec, DataSpec, Heartbeat, MessageBuilder, PayloadSpec};
 
 fn packet(to: Option<GuidPrefix>, build: impl FnOnce(&mut MessageBuilder<'_>)) -> Packet {
     let mut out = Outbox::new();
@@ -25,6 +25,23 @@ fn data(sn: i64) -> Packet {
             writer_sn: SequenceNumber(sn),
             inline_qos: &[],
             payload: PayloadSpec::Data(sample(10)),
+        });
+    })
+}
+
+fn in_one_fragment(sn: i64) -> Packet {
+    packet(None, |message| {
+        message.data_frag(&DataFragSpec {
+            reader_id: EntityId::UNKNOWN,
+            writer_id: WRITER.entity_id,
+            writer_sn: SequenceNumber(sn),
+            fragment_starting_num: 1,
+            fragments_in_submessage: 1,
+            fragment_size: 1_000,
+            sample_size: 1_000,
+            inline_qos: &[],
+            key_flag: false,
+            payload: sample(1_000),
         });
     })
 }
@@ -110,4 +127,23 @@ fn announced_history_that_is_removed_is_lost_to_a_durable_reader() {
         target.receive(at(1), &history);
     }
     assert_eq!(target.sink.lost, 2);
+}
+
+/// Two readers here lack an old change in fragments, which is sent again and names nobody. A third one has just come.
+#[test]
+fn fragments_for_others_are_not_new_to_a_volatile_reader_that_its_writer_has_not_met() {
+    for (vendor, own, got) in [
+        (VendorId::DUNLIN, false, &[][..]),
+        (VendorId::DUNLIN, true, &[3]),
+        // Who names nobody and directs nothing may mean this reader.
+        (VendorId::UNKNOWN, false, &[3]),
+    ] {
+        let mut target = Target::new(1, ReaderConfig::default());
+        let cfg = WriterProxyConfig { guid: WRITER, reliable: true, vendor, ..Default::default() };
+        target.reader.match_writer(at(0), cfg, &mut target.out);
+        let overheard = heartbeat(own.then_some(&target), 3, 3, 1);
+        target.receive(at(1), &overheard);
+        target.receive(at(2), &in_one_fragment(3));
+        assert_eq!(target.sink.got, got, "{vendor:?}, which has met the reader: {own}");
+    }
 }

@@ -64,13 +64,13 @@ fn gap(from: i64, base: i64, bits: &[i64]) -> Packet {
     })
 }
 
-/// A fragment of a sample of `size` octets in fragments of 1000.
+/// A fragment of a sample of `size` octets in fragments of 1000, for the first reader.
 fn frag(sn: i64, number: u32, size: usize) -> Packet {
     let payload = sample(size);
     let start = (number as usize - 1) * 1000;
     packet(|message| {
         message.data_frag(&DataFragSpec {
-            reader_id: EntityId::UNKNOWN,
+            reader_id: reader_guid(1).entity_id,
             writer_id: WRITER.entity_id,
             writer_sn: SequenceNumber(sn),
             fragment_starting_num: number,

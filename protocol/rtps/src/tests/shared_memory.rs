@@ -93,7 +93,7 @@ fn a_sample_longer_than_a_ring_comes_in_few_fragments_also_as_a_repair() {
     let mut source = source(70_000);
     source.match_reader(at(0), in_memory(1));
     let mut target = target(1);
-    source.out.clear();
+    drain(&mut source.out).iter().for_each(|packet| target.receive(at(1), packet));
     source.write(at(10), LARGE);
     let packets = drain(&mut source.out);
     let packets: Vec<_> = packets.into_iter().filter(|packet| packet.bytes.len() > 1472).collect();

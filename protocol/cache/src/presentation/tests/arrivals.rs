@@ -58,3 +58,25 @@ fn what_comes_again_while_it_waits_counts_for_one_reader() {
     release(&mut waiting, &mut shown);
     assert!(shown.units.iter().all(|unit| unit.len() == 2), "the second one has yet to get it");
 }
+
+/// Both readers lose the writer, the first one in the middle of a set that the second one has: it is shown to neither.
+#[test]
+fn a_set_is_not_whole_that_a_reader_lost_its_writer_in() {
+    for (had, both) in [(1, false), (1, true), (2, false), (2, true)] {
+        let (mut waiting, mut shown) = (Presentation::new(10_000, PATIENCE), Shown::default());
+        let to = |n: u8| Stream { reader: reader(n), ..stream(1) };
+        (1..=2).for_each(|n| waiting.matched(to(n), true, false, true));
+        for (n, sn) in (1..=had).map(|sn| (1, sn)).chain((1..=4).map(|sn| (2, sn))) {
+            let at = place(sn, sn, Some((1, 1)), sn == 4);
+            waiting.offer(to(n), &at, (sn < 4).then_some(sn), 10);
+        }
+        release(&mut waiting, &mut shown);
+        assert_eq!((shown.units.len(), shown.lost), (0, 0), "the first one lacks some of it");
+        waiting.writer_lost(to(1));
+        if both {
+            waiting.writer_lost(to(2));
+        }
+        release(&mut waiting, &mut shown);
+        assert_eq!((shown.units.len(), shown.lost), (0, had as usize + 3), "had {had}, both {both}");
+    }
+}
