@@ -194,6 +194,8 @@ pub struct DiscoveryStats {
     /// Answers not sent because a participant would have got more than three times what came in its name before it was
     /// verified.
     pub answers_withheld: u64,
+    /// Submessages for built-in endpoints that came in the name of a participant from where it is not believed to speak.
+    pub misplaced: u64,
     /// Unicast locators for data left out because they were foreign, see [`Quotas::foreign_locators`].
     pub foreign_locators: u64,
     /// Endpoints refused by [`Quotas`].

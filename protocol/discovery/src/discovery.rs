@@ -42,6 +42,8 @@ pub struct Discovery {
     pub(crate) newcomers: usize,
     /// When to answer which unverified participant.
     pub(crate) answers: BTreeSet<(MonoTime, GuidPrefix)>,
+    /// When to ask which participant again at new places.
+    pub(crate) trials: BTreeSet<(MonoTime, GuidPrefix)>,
     /// What all announcements that are remembered take.
     pub(crate) account: Account,
     pub(crate) goodbyes: Goodbyes,
@@ -112,6 +114,7 @@ impl Discovery {
             unverified: UnverifiedParticipants::default(),
             newcomers: 0,
             answers: BTreeSet::new(),
+            trials: BTreeSet::new(),
             account: Account::default(),
             goodbyes: Goodbyes::default(),
             lost: Lost::default(),
@@ -221,8 +224,17 @@ impl Discovery {
             Submessage::Gap(gap) => gap.writer_id,
             Submessage::AckNack(acknack) => acknack.writer_id,
             Submessage::NackFrag(nack) => nack.writer_id,
+            Submessage::EchoRequest(question) if question.writer_id == EntityId::SPDP_WRITER => {
+                return self.on_place_question(&from, state.source_prefix, question, out);
+            }
+            Submessage::Echo(answer) if answer.writer_id == EntityId::SPDP_WRITER => {
+                return self.on_place_answer(now, state.source_prefix, answer, out, fx);
+            }
             _ => return,
         };
+        if !self.may_speak(now.mono, state.source_prefix, &from) {
+            return self.on_misplaced(now, from, state, submessage, out, fx);
+        }
         let Some(row) = table::of_writer(writer_id) else { return };
         match (row.handler, submessage) {
             (Handler::Participants, Submessage::Data(data)) => {
@@ -231,7 +243,7 @@ impl Discovery {
             (Handler::Participants, _) => {}
             (Handler::Types, _) => self.on_type_lookup(now, writer_id, (state, submessage, packet), out),
             (Handler::Topic(topic), _) => {
-                return self.on_topic(now, topic, (state, submessage, packet), out, fx);
+                return self.on_topic(now, topic, (from, state, submessage, packet), out, fx);
             }
         }
         self.settle_types(now, out, fx);
@@ -242,13 +254,13 @@ impl Discovery {
         &mut self,
         now: Now,
         topic: BuiltinTopic,
-        (state, submessage, packet): (&ReceiverState, &Submessage<'_>, &SharedBytes),
+        (from, state, submessage, packet): (Locator, &ReceiverState, &Submessage<'_>, &SharedBytes),
         out: &mut Outbox,
         fx: &mut Vec<DiscoveryEffect>,
     ) {
         let source = state.source_prefix;
         if self.unverified_mut(source).is_some() {
-            self.meet(now, topic, source, submessage, out, fx);
+            self.meet(now, topic, (source, from), submessage, out, fx);
             return;
         }
         if matches!(submessage, Submessage::AckNack(_) | Submessage::NackFrag(_)) {
@@ -285,6 +297,7 @@ impl Discovery {
         self.spare_leases(now.mono);
         self.announce_if_due(now, out);
         self.send_answers(now, out);
+        self.ask_again_at_new_places(now, out, fx);
         self.expire_leases(now.mono, fx);
         while let Some(kind) = self.asserter.due(now.mono) {
             self.write_liveliness(now, kind, out);
@@ -305,10 +318,11 @@ impl Discovery {
     #[must_use]
     pub fn next_deadline(&self) -> Option<MonoTime> {
         let answer = self.answers.first().map(|(due, _)| *due);
+        let trial = self.trials.first().map(|(due, _)| *due);
         let types = self.service.next_deadline();
         let lookups = self.endpoints.types.lookups.next_deadline();
         let own = [self.announcer.next_deadline(), self.lease_wakeup, self.asserter.next_deadline(), answer];
-        own.into_iter().chain([types, lookups, self.topics.next_deadline()]).flatten().min()
+        own.into_iter().chain([trial, types, lookups, self.topics.next_deadline()]).flatten().min()
     }
 
     /// Any datagram of a participant is a sign of life.

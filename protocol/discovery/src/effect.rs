@@ -6,7 +6,7 @@ use dunlin_core::{EntityId, Guid, GuidPrefix, MonoTime};
 use dunlin_qos::{IncompatiblePolicy, LivelinessKind};
 
 use crate::data::{DiscoveredReader, DiscoveredWriter, ParticipantData};
-use crate::standing::Standing;
+use crate::{places::Sources, standing::Standing};
 
 /// Why a participant is no longer known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +53,13 @@ pub enum DiscoveryEffect {
     ParticipantDiscovered(Arc<ParticipantData>),
     /// A known participant announced something new.
     ParticipantUpdated(Arc<ParticipantData>),
+    /// What comes in the name of a participant from elsewhere is not of it.
+    SourcesChanged {
+        /// Which.
+        prefix: GuidPrefix,
+        /// From where it speaks.
+        sources: Sources,
+    },
     /// A participant is gone; its endpoints were unmatched before.
     ParticipantLost {
         /// Which.

@@ -8,7 +8,11 @@ use dunlin_core::{Duration, GuidPrefix, MonoTime, SequenceNumber, WallTime};
 /// How long a datagram may be in flight. Later, an announcement that looks old is believed: its sender may have started
 /// again with the same GUID and a clock that was set back.
 const LONGEST_TRANSIT: Duration = Duration::from_secs(10);
-/// Most goodbyes that are remembered.
+/// So long a goodbye counts that anybody may have said: announcements of the last moments may still be under way.
+const CLAIM_COUNTS: Duration = Duration::from_millis(500);
+/// After this time another one counts. Who starts announces itself more than once in between, so it gets in.
+const CLAIM_AGAIN: Duration = Duration::from_millis(750);
+/// Most goodbyes that are remembered, of peers and of others each.
 pub(crate) const MAX_GOODBYES: usize = 1024;
 
 /// Which sample of an SPDP writer was the latest.
@@ -49,12 +53,14 @@ impl Latest {
 #[derive(Debug, Default)]
 pub(crate) struct Goodbyes {
     said: BTreeMap<GuidPrefix, Latest>,
+    /// Those in the name of who was not verified, with the time of the first of a row.
+    claimed: BTreeMap<GuidPrefix, Latest>,
     /// How many were forgotten before their time.
     pub(crate) forgotten: u64,
 }
 
 impl Goodbyes {
-    /// Remembers a goodbye; the oldest one gives way if there are too many.
+    /// Remembers the goodbye of a peer; the oldest one gives way if there are too many.
     pub(crate) fn remember(&mut self, prefix: GuidPrefix, goodbye: Latest) {
         if self.said.len() >= MAX_GOODBYES && !self.said.contains_key(&prefix) {
             self.said.retain(|_, known| known.at.plus(LONGEST_TRANSIT) > goodbye.at);
@@ -69,6 +75,26 @@ impl Goodbyes {
         self.said.insert(prefix, goodbye);
     }
 
+    /// Remembers for a moment a goodbye in the name of who is not verified. Repetitions do not prolong it, so they keep nobody away.
+    pub(crate) fn remember_claimed(&mut self, prefix: GuidPrefix, goodbye: Latest) {
+        let now = goodbye.at;
+        if let Some(known) = self.claimed.get_mut(&prefix).filter(|known| now < known.at.plus(CLAIM_AGAIN)) {
+            if !known.is_after(now, goodbye.sn, goodbye.timestamp) {
+                *known = Latest { at: known.at, ..goodbye };
+            }
+            return;
+        }
+        if self.claimed.len() >= MAX_GOODBYES {
+            self.claimed.retain(|_, known| now < known.at.plus(CLAIM_AGAIN));
+        }
+        if self.claimed.len() >= MAX_GOODBYES {
+            // None gives way: a flood would make room for another one in the same name.
+            self.forgotten = self.forgotten.saturating_add(1);
+            return;
+        }
+        self.claimed.insert(prefix, goodbye);
+    }
+
     /// Whether an announcement was sent before its sender said goodbye.
     pub(crate) fn precede(
         &self,
@@ -77,8 +103,9 @@ impl Goodbyes {
         sn: SequenceNumber,
         timestamp: Option<WallTime>,
     ) -> bool {
+        let claimed = self.claimed.get(&prefix).filter(|goodbye| now < goodbye.at.plus(CLAIM_COUNTS));
         // Not every peer counts its goodbye as one more sample: what has the same number was sent before it.
-        self.said.get(&prefix).is_some_and(|goodbye| {
+        self.said.get(&prefix).into_iter().chain(claimed).any(|goodbye| {
             Latest { sn: goodbye.sn.next(), ..*goodbye }.is_after(now, sn, timestamp) && sn <= goodbye.sn
         })
     }
@@ -86,6 +113,8 @@ impl Goodbyes {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     fn secs(n: u64) -> MonoTime {
@@ -116,6 +145,29 @@ mod tests {
         assert!(!precede(2, 1, Some(101)), "counted anew, later: started again");
         assert!(!precede(11, 1, Some(50)), "nothing is under way so long: started again with another clock");
         assert!(!goodbyes.precede(secs(2), prefix(2), SequenceNumber(1), None), "somebody else");
+    }
+
+    #[test]
+    fn a_goodbye_of_anybody_counts_for_a_moment_however_often_it_is_said() {
+        let mut goodbyes = Goodbyes::default();
+        let ms = |n: u64| MonoTime(n * 1_000_000);
+        let kept_away = (0..3_000_u64).filter(|n| {
+            goodbyes.remember_claimed(prefix(1), Latest::new(ms(*n), SequenceNumber(1 << 40), None));
+            goodbyes.precede(ms(*n), prefix(1), SequenceNumber(1), None)
+        });
+        let kept_away: Vec<u64> = kept_away.collect();
+        let expected = (0..3_000).filter(|n| n % 750 < 500).collect::<Vec<_>>();
+        assert_eq!(kept_away, expected);
+        (0..3 * MAX_GOODBYES).for_each(|n| {
+            goodbyes.remember_claimed(prefix(n), Latest::new(ms(5_000), SequenceNumber(1), None));
+        });
+        assert_eq!((goodbyes.claimed.len(), goodbyes.forgotten), (MAX_GOODBYES, 2 * MAX_GOODBYES as u64));
+        let mut again = |n| {
+            goodbyes.remember_claimed(prefix(n), Latest::new(ms(5_100), SequenceNumber(2), None));
+            goodbyes.precede(ms(5_100), prefix(n), SequenceNumber(2), None)
+        };
+        assert!(again(0), "the last number counts");
+        assert!(!again(4 * MAX_GOODBYES), "no room");
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! What is remembered of one remote participant: RTPS 2.5 §8.5.3.3 (leases) and our quotas.
 
-use alloc::{boxed::Box, collections::BTreeMap, sync::Arc};
+use alloc::{
+    boxed::Box,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use dunlin_core::{Duration, EntityId, Locator, MonoTime, SequenceNumber};
 
@@ -9,12 +13,16 @@ use crate::{
     data::ParticipantData,
     goodbye::Latest,
     liveliness::Spoken,
+    places::Places,
     reach::Reach,
     unverified::Unverified,
 };
 
 /// The lease of a participant that is not verified, if it asks for more: its announcement may be forged.
 pub(crate) const UNVERIFIED_LEASE: Duration = Duration::from_secs(10);
+
+/// The lease of anybody who asks for more, for ever even: without a sign of life nothing is sent for longer.
+pub(crate) const LONGEST_LEASE: Duration = Duration::from_secs(3_600);
 
 /// What announcements that are remembered take.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,7 +54,7 @@ pub(crate) struct RemoteParticipant {
     pub(crate) data: Arc<ParticipantData>,
     /// Its default locators as its endpoints have them.
     places: (Arc<[Locator]>, Arc<[Locator]>),
-    /// All locators it announced.
+    /// All locators it announced, once it is verified those with which it has shown that it receives there.
     pub(crate) announced: Locators,
     pub(crate) reach: Reach,
     /// The announcement as it was received; the same octets again only renew the lease.
@@ -55,6 +63,10 @@ pub(crate) struct RemoteParticipant {
     pub(crate) latest: Latest,
     pub(crate) since: MonoTime,
     pub(crate) expires: MonoTime,
+    /// When its built-in endpoints were last heard from an address where it is believed to be.
+    pub(crate) heard: MonoTime,
+    /// Where it is believed to receive and to speak, once it is verified.
+    pub(crate) whereabouts: Places,
     /// Its lease was prolonged since it was last heard, because this participant stood still itself.
     pub(crate) spared: bool,
     /// Until it is verified.
@@ -65,6 +77,8 @@ pub(crate) struct RemoteParticipant {
     pub(crate) told_of_groups: bool,
     /// Until when it is announced to by unicast because it does so itself.
     pub(crate) directed_until: Option<MonoTime>,
+    /// Places that its endpoints have, some of which may have gone.
+    pub(crate) endpoint_places: BTreeSet<Locator>,
     /// What it says of its manual writers.
     pub(crate) spoken: Spoken,
     /// The announcement of each of its endpoints.
@@ -83,6 +97,8 @@ impl RemoteParticipant {
     ) -> Self {
         Self {
             expires: now.plus(data.lease_duration.min(UNVERIFIED_LEASE)),
+            heard: now,
+            whereabouts: Places::default(),
             spared: false,
             unverified: Some(Box::default()),
             places: places(&data),
@@ -96,6 +112,7 @@ impl RemoteParticipant {
             heard_by_multicast: None,
             told_of_groups: false,
             directed_until: None,
+            endpoint_places: BTreeSet::new(),
             spoken: Spoken::new(now),
             announcements: BTreeMap::new(),
         }
@@ -115,7 +132,7 @@ impl RemoteParticipant {
     pub(crate) fn renew(&mut self, now: MonoTime) {
         let announced = self.data.lease_duration;
         let lease = if self.unverified.is_none() { announced } else { announced.min(UNVERIFIED_LEASE) };
-        self.expires = now.plus(lease);
+        self.expires = now.plus(lease.min(LONGEST_LEASE));
         self.spared = false;
     }
 

@@ -20,6 +20,9 @@ use crate::{
     table::BuiltinTopic,
 };
 
+/// Most different places that the endpoints of one participant may have beside its own.
+const MAX_PLACES: usize = 64;
+
 impl Discovery {
     /// Processes what a built-in reader delivered.
     pub(crate) fn process(
@@ -265,10 +268,35 @@ impl Discovery {
             let own_groups = &self.config.locators.default_multicast;
             participant.reach.retain_groups(&mut multicast, &unicast, own_groups);
             if !(unicast.is_empty() && multicast.is_empty()) {
+                self.retain_few(prefix, [&mut unicast, &mut multicast]);
                 return (unicast.into(), multicast.into());
             }
         }
         participant.default_places()
+    }
+
+    /// Leaves the places that the endpoints of a participant already have, and new ones as long as there are few: each sample
+    /// goes to each of them.
+    fn retain_few(&mut self, prefix: GuidPrefix, lists: [&mut Vec<Locator>; 2]) {
+        let Some(participant) = self.participants.get_mut(&prefix) else { return };
+        let named = lists.iter().map(|list| list.len()).sum::<usize>();
+        if participant.endpoint_places.len().saturating_add(named) > MAX_PLACES {
+            // Some of them may have gone with their endpoints.
+            let (writers, readers) = (self.endpoints.writers_of(prefix), self.endpoints.readers_of(prefix));
+            let writers = writers.flat_map(|it| it.unicast.iter().chain(&*it.multicast));
+            let of_both = readers.flat_map(|it| it.unicast.iter().chain(&*it.multicast)).chain(writers);
+            participant.endpoint_places = of_both.copied().collect();
+        }
+        let known = &mut participant.endpoint_places;
+        let mut left_out = 0_u64;
+        for list in lists {
+            list.retain(|place| {
+                let fits = known.contains(place) || (known.len() < MAX_PLACES && known.insert(*place));
+                left_out = left_out.saturating_add(u64::from(!fits));
+                fits
+            });
+        }
+        self.stats.entries_left_out = self.stats.entries_left_out.saturating_add(left_out);
     }
 
     /// Applies changed locators of a participant to its endpoints.

@@ -134,6 +134,12 @@ impl Discovery {
                 self.send_answers(now, out);
             }
         }
+        let names = |known: &RemoteParticipant| {
+            known.whereabouts.trial.as_ref().is_some_and(|trial| trial.claim.is_none())
+        };
+        if self.participants.get(&prefix).is_some_and(names) {
+            self.hear_of_places(now, prefix, &from, payload.len(), out, fx);
+        }
         if groups_are_news {
             self.reconsider_groups(prefix, fx);
         }
@@ -197,11 +203,17 @@ impl Discovery {
         let named = data.payload.bytes().and_then(|payload| decode_participant_key(payload).ok());
         match named.or(hash) {
             Some(prefix) if prefix == state.source_prefix => {
-                if self.is_overtaken(now, state, data) {
+                let goodbye = Latest::new(now, data.writer_sn, state.timestamp);
+                let is_peer = |known: &RemoteParticipant| known.unverified.is_none();
+                if !self.participants.get(&prefix).is_some_and(is_peer) {
+                    // The number of a stranger says little: anybody may have forged it.
+                    self.goodbyes.remember_claimed(prefix, goodbye);
+                } else if self.is_overtaken(now, state, data) {
                     self.stats.overtaken = self.stats.overtaken.saturating_add(1);
                     return;
+                } else {
+                    self.goodbyes.remember(prefix, goodbye);
                 }
-                self.goodbyes.remember(prefix, Latest::new(now, data.writer_sn, state.timestamp));
                 self.remove_participant(prefix, LostReason::Left, fx);
             }
             Some(_) => self.stats.foreign_guid = self.stats.foreign_guid.saturating_add(1),
@@ -211,7 +223,7 @@ impl Discovery {
 
     /// Takes up a new or changed participant, if it may be.
     #[expect(clippy::too_many_arguments, reason = "an announcement means nothing without its surroundings")]
-    fn admit(
+    pub(crate) fn admit(
         &mut self,
         now: Now,
         from: Locator,
@@ -243,16 +255,20 @@ impl Discovery {
         }
         let before = self.participants.get(&prefix).map(|known| known.reach);
         let raw = core::mem::take(&mut announced.locators);
+        let raw = self.proven_locators(now.mono, prefix, from, raw);
         let reach = Reach::learn(before, &raw, from, &self.config.locators);
         let (locators, left_out) = usable(raw.clone(), &reach, &self.config);
         announced.locators = locators;
         let left_out = u64::try_from(left_out).unwrap_or(u64::MAX);
         self.stats.foreign_locators = self.stats.foreign_locators.saturating_add(left_out);
         if before.is_some() {
-            let changed = Changed { announced, raw, reach, payload };
+            let changed = Changed { announced, raw, reach, payload, from };
             self.update_participant(now, changed, out, fx);
+            self.tell_sources(prefix, fx);
         } else {
-            let participant = RemoteParticipant::new(announced, raw, reach, payload.into(), latest, now.mono);
+            let mut participant =
+                RemoteParticipant::new(announced, raw, reach, payload.into(), latest, now.mono);
+            participant.whereabouts.named_from(&from);
             self.unverified.add(now.mono, prefix, from);
             self.newcomers = self.newcomers.saturating_add(1);
             self.add_participant(participant, fx);
@@ -308,6 +324,7 @@ impl Discovery {
             return;
         }
         participant.announced = changed.raw;
+        participant.whereabouts.named_from(&changed.from);
         participant.reach = changed.reach;
         let before = participant.set_data(changed.announced);
         let data = Arc::clone(&participant.data);
@@ -335,6 +352,7 @@ impl Discovery {
             self.move_builtin(&data);
             self.move_endpoints(&data, fx);
         }
+        self.tell_sources(prefix, fx);
     }
 
     /// Where a participant announced to receive data if the path there is opened first.
@@ -494,6 +512,7 @@ struct Changed<'a> {
     raw: Locators,
     reach: Reach,
     payload: &'a [u8],
+    from: Locator,
 }
 
 /// A peer that still announces by unicast some periods after it was discovered does not hear our groups, or has us as

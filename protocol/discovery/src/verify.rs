@@ -154,7 +154,7 @@ impl Discovery {
         &mut self,
         now: Now,
         topic: BuiltinTopic,
-        prefix: GuidPrefix,
+        (prefix, from): (GuidPrefix, Locator),
         submessage: &Submessage<'_>,
         out: &mut Outbox,
         fx: &mut Vec<DiscoveryEffect>,
@@ -163,8 +163,8 @@ impl Discovery {
         unverified.hear(least_octets(submessage));
         match submessage {
             Submessage::AckNack(acknack) => {
-                if self.is_proven(topic, prefix, acknack) {
-                    self.verify(now, prefix, out, fx);
+                if self.is_proven(topic, prefix, acknack) && self.may_have_announced(prefix, &from) {
+                    self.verify(now, prefix, &from, out, fx);
                 } else {
                     self.greet_again(now.mono, prefix, out);
                 }
@@ -227,10 +227,18 @@ impl Discovery {
 
     /// A participant has shown that it receives where it says: it gets the lease it announced, and its built-in
     /// endpoints are matched.
-    fn verify(&mut self, now: Now, prefix: GuidPrefix, out: &mut Outbox, fx: &mut Vec<DiscoveryEffect>) {
+    fn verify(
+        &mut self,
+        now: Now,
+        prefix: GuidPrefix,
+        from: &Locator,
+        out: &mut Outbox,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
         let Some(participant) = self.participants.get_mut(&prefix) else { return };
         let Some(unverified) = participant.unverified.take() else { return };
         participant.renew(now.mono);
+        participant.whereabouts.verified(&participant.announced, from);
         let data = alloc::sync::Arc::clone(&participant.data);
         if self.lost.forget(prefix) {
             self.keep_for_lost();
@@ -239,6 +247,7 @@ impl Discovery {
             self.answers.remove(&(due, prefix));
         }
         self.unverified.remove(prefix);
+        self.tell_sources(prefix, fx);
         self.match_builtin(now, &data, out);
         for topic in BuiltinTopic::ALL {
             if let Some(acknack) = unverified.proofs.get(topic.index()).copied().flatten() {

@@ -225,6 +225,8 @@ counters! {
     own_datagrams,
     /// Submessages for another participant.
     other_destination,
+    /// Submessages for user endpoints that came in the name of a participant from where it is not believed to speak.
+    misplaced,
     /// Submessages for an endpoint that does not exist or is not matched.
     unknown_endpoint,
     /// Samples dropped because their key could not be read.

@@ -117,6 +117,7 @@ impl Participant {
                 routes.edit().add_peer(participant.guid_prefix);
                 out.events.push(Event::ParticipantDiscovered(participant));
             }
+            DiscoveryEffect::SourcesChanged { prefix, sources } => routes.edit().set_sources(prefix, sources),
             DiscoveryEffect::ParticipantLost { prefix, reason } => {
                 routes.edit().remove_peer(prefix);
                 out.events.push(Event::ParticipantLost { prefix, reason });

@@ -2,7 +2,8 @@
 
 use alloc::sync::Arc;
 
-use dunlin_core::{EntityId, Guid, GuidPrefix, MonoTime};
+use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, MonoTime};
+use dunlin_discovery::Sources;
 use dunlin_sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::reader_slot::ReaderSlot;
@@ -13,6 +14,10 @@ use crate::writer_slot::WriterSlot;
 pub(crate) struct Peer {
     /// When discovery last heard of its traffic, in 16ths of a second, modulo 2^32.
     heard: AtomicU32,
+    /// The same of what is not believed to be its traffic.
+    misplaced: AtomicU32,
+    /// From where it speaks, once that is known.
+    sources: Option<Sources>,
 }
 
 /// Discovery hears of the traffic of one peer at most once in so many nanoseconds (a sixteenth of a second).
@@ -20,14 +25,28 @@ const TRAFFIC_GRAIN: u64 = 62_500_000;
 
 impl Peer {
     pub(crate) fn new() -> Self {
-        Self { heard: AtomicU32::new(u32::MAX) }
+        Self { heard: AtomicU32::new(u32::MAX), misplaced: AtomicU32::new(u32::MAX), sources: None }
+    }
+
+    /// Whether what came from there can be of it.
+    pub(crate) fn speaks_from(&self, from: &Locator) -> bool {
+        self.sources.as_ref().is_none_or(|sources| sources.admit(from))
     }
 
     /// A datagram came from it. True if discovery has not heard of it lately.
     pub(crate) fn note_traffic(&self, now: MonoTime) -> bool {
-        let now = (now.0 / TRAFFIC_GRAIN) as u32;
-        self.heard.load(Relaxed) != now && self.heard.swap(now, Relaxed) != now
+        is_news(&self.heard, now)
     }
+
+    /// A datagram came in its name from where it does not speak. True if discovery has not heard of such lately.
+    pub(crate) fn note_misplaced(&self, now: MonoTime) -> bool {
+        is_news(&self.misplaced, now)
+    }
+}
+
+fn is_news(last: &AtomicU32, now: MonoTime) -> bool {
+    let now = (now.0 / TRAFFIC_GRAIN) as u32;
+    last.load(Relaxed) != now && last.swap(now, Relaxed) != now
 }
 
 /// The tables. A clone shares everything with the original until it is changed.
@@ -106,6 +125,11 @@ impl Routes {
         if self.peers.get(&prefix).is_none() {
             self.peers.insert(prefix, Arc::new(Peer::new()));
         }
+    }
+
+    pub(crate) fn set_sources(&mut self, prefix: GuidPrefix, sources: Sources) {
+        let peer = Peer { sources: Some(sources), ..Peer::new() };
+        self.peers.insert(prefix, Arc::new(peer));
     }
 
     pub(crate) fn remove_peer(&mut self, prefix: GuidPrefix) {

@@ -3,18 +3,19 @@
 use alloc::sync::Arc;
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Behaviour, EntityId, Guid, Locator, Now};
+use dunlin_core::{Behaviour, EntityId, Guid, GuidPrefix, Locator, Now};
 use dunlin_wire::{Message, Place, ReceiverState, Submessage, Submessages, join_directed};
 
 use crate::output::Output;
 use crate::participant::Participant;
-use crate::routes::Routes;
+use crate::routes::{Peer, Routes};
 
 /// A datagram that was not taken in to its end, because a reader would replace what nobody has seen: where to go on.
 #[derive(Clone, Copy, Debug)]
 pub struct Unfinished {
     state: ReceiverState,
     place: Place,
+    speaker: Option<(GuidPrefix, bool)>,
     discovered: bool,
 }
 
@@ -26,6 +27,8 @@ struct Delivery<'a> {
     /// Whether it came from this participant itself.
     local: bool,
     state: ReceiverState,
+    /// Who speaks, and whether he is believed to do so from there; only once that was looked up.
+    speaker: Option<(GuidPrefix, bool)>,
     /// Loaded when first needed, and again after discovery may have changed them.
     routes: Option<Arc<Routes>>,
     /// Discovery took part.
@@ -67,7 +70,8 @@ impl Participant {
             return None;
         }
         let state = ReceiverState::new(self.common.prefix, &header);
-        let mut delivery = Delivery { now, from, packet, local, state, routes: None, discovered: false };
+        let mut delivery =
+            Delivery { now, from, packet, local, state, speaker: None, routes: None, discovered: false };
         if !local {
             self.note_traffic(&mut delivery, out);
         }
@@ -84,9 +88,9 @@ impl Participant {
         out: &mut Output,
     ) -> Option<Unfinished> {
         let message = Message::parse(packet).ok()?;
-        let Unfinished { state, place, discovered } = unfinished;
+        let Unfinished { state, place, speaker, discovered } = unfinished;
         let local = from == Locator::LOCAL;
-        let delivery = Delivery { now, from, packet, local, state, routes: None, discovered };
+        let delivery = Delivery { now, from, packet, local, state, speaker, routes: None, discovered };
         self.take_in(delivery, message.submessages_from(place), out)
     }
 
@@ -113,17 +117,37 @@ impl Participant {
             // Each built-in endpoint answers for itself; together that is one datagram.
             join_directed(&mut out.outbox, first, self.common.max_message_size);
         }
-        let Delivery { state, discovered, .. } = delivery;
+        let Delivery { state, speaker, discovered, .. } = delivery;
         let unfinished = out.pause && submessages.octets_left() > 0;
-        unfinished.then(|| Unfinished { state, place: submessages.place(), discovered })
+        unfinished.then(|| Unfinished { state, place: submessages.place(), speaker, discovered })
     }
 
     /// Any traffic of a known participant renews its lease; discovery hears of it now and then only.
     fn note_traffic(&self, delivery: &mut Delivery<'_>, out: &mut Output) {
         let (now, source) = (delivery.now, delivery.state.source_prefix);
         let routes = self.routes_of(delivery);
-        if routes.peer(source).is_some_and(|peer| peer.note_traffic(now.mono)) {
+        if believed(delivery, &routes).is_some_and(|peer| peer.note_traffic(now.mono)) {
             self.discover(now, out, |discovery, _, _| discovery.on_traffic(now.mono, source));
+        }
+    }
+
+    /// Whether who is named is believed to speak from where the datagram came from.
+    fn may_speak(&self, delivery: &mut Delivery<'_>) -> bool {
+        if delivery.speaker.is_none_or(|(speaker, _)| speaker != delivery.state.source_prefix) {
+            let routes = self.routes_of(delivery);
+            believed(delivery, &routes);
+        }
+        delivery.speaker.is_some_and(|(_, may)| may)
+    }
+
+    /// Data came in the name of a participant from where it does not speak: it is asked now and then whether it does.
+    fn on_misplaced(&self, delivery: &mut Delivery<'_>, out: &mut Output) {
+        let (now, source) = (delivery.now, delivery.state.source_prefix);
+        self.common.counters.misplaced();
+        if self.routes_of(delivery).peer(source).is_some_and(|peer| peer.note_misplaced(now.mono)) {
+            self.discover(now, out, |discovery, out, _| {
+                discovery.on_misplaced_traffic(now.mono, source, &mut out.outbox);
+            });
         }
     }
 
@@ -157,6 +181,8 @@ impl Participant {
         }
         if writer.is_builtin() || reader.is_builtin() {
             self.to_discovery(delivery, submessage, out);
+        } else if !self.may_speak(delivery) {
+            self.on_misplaced(delivery, out);
         } else if from_writer {
             self.to_readers(delivery, (reader, writer), submessage, rest, out);
         } else {
@@ -170,6 +196,7 @@ impl Participant {
             discovery.on_submessage(now, from, state, submessage, packet, &mut out.outbox, effects);
         });
         delivery.routes = None;
+        delivery.speaker = None;
         delivery.discovered = true;
     }
 
@@ -219,6 +246,15 @@ impl Participant {
             _ => {}
         }
     }
+}
+
+/// Looks up who speaks; he is returned if he is known, and believed to speak from where the datagram came from.
+fn believed<'r>(delivery: &mut Delivery<'_>, routes: &'r Routes) -> Option<&'r Peer> {
+    let source = delivery.state.source_prefix;
+    let peer = routes.peer(source);
+    let may = delivery.local || peer.is_none_or(|peer| peer.speaks_from(&delivery.from));
+    delivery.speaker = Some((source, may));
+    peer.filter(|_| may).map(|peer| &**peer)
 }
 
 /// The two endpoints that a submessage names.

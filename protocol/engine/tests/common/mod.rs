@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use dunlin_buf::{Outbox, SharedBytes};
@@ -140,6 +140,8 @@ pub struct Node {
     pub participant: Arc<Participant>,
     pub events: Vec<Event>,
     address: Ipv4Addr,
+    /// What it sends comes from there, if from elsewhere.
+    pub speaks_from: Option<Ipv4Addr>,
     /// Cut off from the others.
     pub isolated: bool,
 }
@@ -165,6 +167,8 @@ pub struct Net {
     pub unreachable: Option<Locator>,
     /// Where anybody sent anything to.
     pub destinations: BTreeSet<Locator>,
+    /// Octets that anybody sent to each address.
+    pub octets_to: BTreeMap<IpAddr, usize>,
     state: State<Member>,
     deferred: Vec<Work<Member>>,
     in_flight: BTreeMap<(MonoTime, u64), (usize, Locator, SharedBytes)>,
@@ -214,6 +218,7 @@ impl Net {
             participant: Arc::new(Participant::new(config)),
             events: vec![],
             address: address(index),
+            speaks_from: None,
             isolated: false,
         };
         Self {
@@ -228,6 +233,7 @@ impl Net {
             classes: None,
             unreachable: None,
             destinations: BTreeSet::new(),
+            octets_to: BTreeMap::new(),
             state: State::default(),
             deferred: vec![],
             in_flight: BTreeMap::new(),
@@ -255,6 +261,17 @@ impl Net {
 
     pub fn clock(&self) -> Now {
         Now { mono: self.now, wall: WallTime(WALL_START + self.now.0 as i64) }
+    }
+
+    /// A node has another address, and announces it.
+    pub fn move_to(&mut self, node: usize, address: Ipv4Addr) {
+        self.nodes[node].address = address;
+        let locators = Locators {
+            metatraffic_unicast: vec![Locator::udp_v4(address, 7410)],
+            default_unicast: vec![Locator::udp_v4(address, 7411)],
+            ..config(node).locators
+        };
+        self.with(node, |participant, now, out| participant.set_locators(now, locators, out));
     }
 
     /// Calls a participant and sends what it wants sent.
@@ -311,6 +328,9 @@ impl Net {
             for destination in others {
                 self.datagrams += 1;
                 self.destinations.insert(*destination);
+                if let Some(ip) = destination.ip() {
+                    *self.octets_to.entry(ip).or_default() += bytes.len();
+                }
                 self.post(node, *destination, &bytes);
             }
         }
@@ -320,7 +340,8 @@ impl Net {
         if self.unreachable == Some(destination) {
             return;
         }
-        let from = Locator::udp_v4(self.nodes[source].address, 7410);
+        let node = &self.nodes[source];
+        let from = Locator::udp_v4(node.speaks_from.unwrap_or(node.address), 7410);
         for target in 0..self.nodes.len() {
             let address = self.nodes[target].address;
             let hit = match destination.ip() {

@@ -22,7 +22,7 @@ fn prefix(n: u32) -> GuidPrefix {
 }
 
 /// An announcement of a participant with some locators.
-fn participant(prefix: GuidPrefix, locators: &[Locator]) -> Vec<u8> {
+pub fn participant(prefix: GuidPrefix, locators: &[Locator]) -> Vec<u8> {
     let mut list = ParameterListBuilder::payload(Endianness::Little);
     list.put_protocol_version(dunlin_core::ProtocolVersion::V2_5);
     list.put_vendor_id(dunlin_core::VendorId::DUNLIN);
@@ -45,7 +45,7 @@ fn participant(prefix: GuidPrefix, locators: &[Locator]) -> Vec<u8> {
     })
 }
 
-fn endpoint(guid: Guid, topic: &str) -> ParameterListBuilder {
+pub fn endpoint(guid: Guid, topic: &str) -> ParameterListBuilder {
     let mut list = ParameterListBuilder::payload(Endianness::Little);
     list.put_guid(pid::ENDPOINT_GUID, guid);
     list.put_string(pid::TOPIC_NAME, topic);

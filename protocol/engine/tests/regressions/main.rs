@@ -12,6 +12,7 @@ mod filters;
 mod fragments;
 mod lengths;
 mod misplaced;
+mod places;
 mod ranges;
 mod spoofing;
 mod target;

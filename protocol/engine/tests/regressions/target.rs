@@ -93,6 +93,11 @@ impl Target {
         self.net.nodes[VICTIM].participant.stats()
     }
 
+    /// The numbers that the peer's next announcements of a writer and of a reader will have.
+    pub fn next_announcements(&self) -> [SequenceNumber; 2] {
+        self.next
+    }
+
     /// The number that the peer's next sample will have.
     pub fn next_sn(&self) -> SequenceNumber {
         self.peer_writer.last_sn().next()

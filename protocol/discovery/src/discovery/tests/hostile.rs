@@ -217,6 +217,28 @@ fn an_announcement_that_the_goodbye_overtook_brings_nobody_back() {
     assert_eq!(net.nodes[1].discovery.participant(prefix(0)).unwrap().locators, config(0).locators);
 }
 
+/// Anybody can say goodbye in the name of somebody who is not there yet, with any number and as often as he likes.
+#[test]
+fn a_forged_goodbye_does_not_keep_a_newcomer_away() {
+    let mut net = matched();
+    net.events(1);
+    let mut arrivals = vec![];
+    for n in 0..100 {
+        inject(&mut net, 1, |out| {
+            let inline = inline_qos_for_status(REMOVED, Some(&guid(6, EntityId::PARTICIPANT).to_bytes()));
+            data(prefix(6), EntityId::SPDP_WRITER, 1 << 40, &inline, PayloadSpec::None, out);
+        });
+        inject(&mut net, 1, |out| {
+            data(prefix(6), EntityId::SPDP_WRITER, 1, &[], announcement(prefix(6), |_| ()), out);
+        });
+        if net.events(1).contains(&"+participant 6".into()) {
+            arrivals.push(10 * n);
+        }
+        net.run_for(millis(10));
+    }
+    assert_eq!(arrivals.first(), Some(&500), "{arrivals:?}");
+}
+
 #[test]
 fn a_removal_that_can_no_longer_be_had_is_noticed() {
     let mut net = matched();

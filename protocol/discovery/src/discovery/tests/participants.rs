@@ -320,6 +320,22 @@ fn ignored_participants_do_not_come_back() {
     assert_eq!(net.events(0), ["-reader 1", "-participant 1 Ignored"]);
 }
 
+/// Who asks for an endless lease is sent nothing for ever only because it has done so once.
+#[test]
+#[cfg_attr(miri, ignore = "an hour")]
+fn nobody_is_known_for_ever_without_a_sign_of_life() {
+    let endless = DiscoveryConfig { lease_duration: Duration::INFINITE, ..config(1) };
+    let mut net = Net::new([config(0), endless]);
+    net.start();
+    net.run_for(secs(5));
+    net.nodes[1].cut_off = true;
+    net.events(0);
+    net.run_for(secs(3_590));
+    assert_eq!(net.events(0), [""; 0]);
+    net.run_for(secs(20));
+    assert_eq!(net.events(0), ["-participant 1 LeaseExpired"]);
+}
+
 #[test]
 fn changes_of_a_participant_are_announced() {
     let mut net = Net::new([config(0), config(1)]);
@@ -346,7 +362,8 @@ fn changed_locators_move_proxies_and_matches() {
         ..config(1).locators
     };
     net.with(1, |d, now, out, fx| d.set_locators(now, moved, out, fx));
-    net.run_for(2 * DELAY);
+    // It is asked at the new place, and answers.
+    net.run_for(4 * DELAY);
     let updated = net.nodes[0].fx.iter().find_map(|effect| match effect {
         DiscoveryEffect::MatchedReaderUpdated { remote, .. } => Some(remote.unicast.clone()),
         _ => None,
