@@ -14,6 +14,7 @@ use clap::Args;
 use dunlin_sim::commit;
 
 use crate::failure::Failure;
+use crate::generate::HOSTILE;
 use crate::known;
 use crate::minimise::{Judge, judge_seed};
 use crate::scenario::Switches;
@@ -50,6 +51,9 @@ pub struct Options {
     /// Seeds that nobody has run: which ones follows from the commit and what the sources differ by
     #[arg(long, conflicts_with = "first")]
     fresh: bool,
+    /// With strangers who speak in the name of nodes, and nodes that name somebody else's place
+    #[arg(long)]
+    hostile: bool,
     /// Threads; 0 takes all processors
     #[arg(long, default_value_t = 0)]
     jobs: usize,
@@ -187,7 +191,7 @@ pub fn campaign(options: &Options, judge: Judge<'_>, out: &mut (dyn Write + Send
     let seeds = if options.fresh {
         let (number, name) = fresh(&commit);
         let first = Seed::from(number);
-        let first = Seed { generation: generation.unwrap_or(first.generation), ..first };
+        let first = hostile(options, Seed { generation: generation.unwrap_or(first.generation), ..first });
         let count = options.seeds.unwrap_or(FRESH);
         let _ = writeln!(
             out,
@@ -196,9 +200,14 @@ pub fn campaign(options: &Options, judge: Judge<'_>, out: &mut (dyn Write + Send
         );
         Seeds::From(first, count)
     } else {
-        Seeds::From(options.first.of(generation), options.seeds.unwrap_or(400))
+        Seeds::From(hostile(options, options.first.of(generation)), options.seeds.unwrap_or(400))
     };
     run_all(options, &seeds, options.state.as_deref(), judge, &commit, out) && known
+}
+
+/// The seed with hostile participants, if they are wanted.
+fn hostile(options: &Options, first: Seed) -> Seed {
+    if options.hostile { first.with(HOSTILE + first.number) } else { first }
 }
 
 /// Runs the seeds that have ever failed.

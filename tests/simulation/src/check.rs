@@ -1,6 +1,7 @@
 //! What must hold. Nothing here asks the code under test how it should be: the models are written apart from it.
 
 pub mod delivery;
+mod hostile;
 pub mod infos;
 pub mod instances;
 mod limits;
@@ -47,6 +48,7 @@ pub(crate) fn whole_run(run: &mut Run<'_>) {
     young::young(run, &mut found);
     limits::traffic(run, &mut found);
     limits::peaks(run, &mut found);
+    hostile::amplification(run, &mut found);
     found.into_iter().for_each(|violation| run.log.note(violation));
 }
 

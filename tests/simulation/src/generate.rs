@@ -6,11 +6,14 @@
 
 mod endpoints;
 mod faults;
+mod hostile;
 mod large;
 mod second;
 mod sets;
 mod storms;
 mod whole;
+
+pub use hostile::HOSTILE;
 
 use dunlin_core::{Duration, Rng};
 use dunlin_sim::{Delay, PathConfig};
@@ -90,6 +93,9 @@ pub fn generate(seed: impl Into<Seed>) -> Scenario {
     let mut scenario = first_generation(seed);
     for (generation, bend) in (2..=seed.generation).zip(LATER) {
         bend(&mut Dice::new(seed.number, BENDS + u64::from(generation)), &mut scenario);
+    }
+    if seed.number >= HOSTILE {
+        hostile::attacks(&mut Dice::new(seed.number, 99), &mut scenario);
     }
     scenario
 }

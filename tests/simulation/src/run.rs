@@ -5,6 +5,7 @@ mod apps;
 mod effects;
 mod events;
 mod faults;
+mod hostile;
 mod sets;
 mod take;
 
@@ -102,6 +103,8 @@ pub(crate) struct Run<'a> {
     effects: Effects,
     /// What each node had sent, second by second.
     pub(crate) meter: Vec<(Nanos, Vec<u64>)>,
+    /// Whoever attacks, once somebody does.
+    pub(crate) stranger: Option<hostile::Stranger>,
 }
 
 /// Runs a scenario and checks it.
@@ -168,6 +171,7 @@ impl<'a> Run<'a> {
             delivered: BTreeMap::new(),
             effects: Effects::default(),
             meter: Vec::new(),
+            stranger: None,
         };
         run.build();
         run
@@ -276,6 +280,7 @@ impl<'a> Run<'a> {
             Action::Begin(fault) => self.begin(fault),
             Action::Middle(fault) => self.middle(fault),
             Action::End(fault) => self.end(fault),
+            Action::Attack(fault) => self.attack(fault),
             Action::BeginSet(group) => self.begin_set(group),
             Action::EndSet(group) => self.end_set(group),
         }

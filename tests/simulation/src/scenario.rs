@@ -212,13 +212,17 @@ pub enum Class {
     Vanish,
     /// A node gets the address that another one had.
     Takeover,
+    /// A stranger speaks in the name of a node.
+    Forger,
+    /// A node names somebody else's place as its own.
+    Liar,
 }
 
 /// How many of [`CLASSES`] the first generation knows.
 pub const FIRST_CLASSES: usize = 22;
 
 /// All classes with their names, those of later generations last.
-pub const CLASSES: [(Class, &str); 27] = [
+pub const CLASSES: [(Class, &str); 29] = [
     (Class::Loss, "loss"),
     (Class::Burst, "burst"),
     (Class::Duplicate, "duplicate"),
@@ -246,6 +250,8 @@ pub const CLASSES: [(Class, &str); 27] = [
     (Class::Memory, "memory"),
     (Class::Vanish, "vanish"),
     (Class::Takeover, "takeover"),
+    (Class::Forger, "forger"),
+    (Class::Liar, "liar"),
 ];
 
 /// What a path suffers on top of everything else.
@@ -305,6 +311,10 @@ pub enum Fault {
     /// The second node gets the address of the first, besides its own if so, and learns of it. The first has another one,
     /// and learns of that when the fault is over.
     Takeover(usize, usize, bool),
+    /// A stranger speaks in the name of the first node to the second, each so many milliseconds.
+    Forger(usize, usize, Ms),
+    /// A node names the place of a stranger as its own, each so many milliseconds.
+    Liar(usize, Ms),
 }
 
 /// One fault from its beginning to its end.
@@ -333,7 +343,8 @@ impl Fault {
             Self::Leave(node) | Self::Pause(node) | Self::Jump(node, _) | Self::Drift(node, _) => Some(*node),
             Self::Vanish(node, _) | Self::Takeover(_, node, _) => Some(*node),
             Self::Path(..) | Self::Group(..) | Self::Partition(_) | Self::Cut(..) => None,
-            Self::Slow(_) | Self::Memory(..) => None,
+            Self::Slow(_) | Self::Memory(..) | Self::Forger(..) => None,
+            Self::Liar(node, _) => Some(*node),
         }
     }
 
@@ -342,6 +353,7 @@ impl Fault {
         match self {
             Self::Path(from, to, _) => from.iter().chain(to).copied().collect(),
             Self::Group(node, _) => node.iter().copied().collect(),
+            Self::Forger(named, at, _) => vec![*named, *at],
             Self::Cut(from, to) | Self::Memory(from, to) | Self::Takeover(from, to, _) => vec![*from, *to],
             _ => self.node().into_iter().collect(),
         }

@@ -16,6 +16,7 @@ pub(super) enum Action {
     Begin(usize),
     Middle(usize),
     End(usize),
+    Attack(usize),
     BeginSet(usize),
     EndSet(usize),
 }
