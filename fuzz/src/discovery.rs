@@ -52,6 +52,7 @@ const QUOTAS: Quotas = Quotas {
     max_locators: 4,
     max_properties: 8,
     foreign_locators: false,
+    verify_places: true,
 };
 const WRITERS: [EntityId; 3] = [
     EntityId::SEDP_PUBLICATIONS_WRITER,

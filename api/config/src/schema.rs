@@ -380,6 +380,9 @@ schema! {
         /// Send data to addresses that a participant names for it although they are none of those that it names for
         /// discovery. It shows that it receives at the latter only, so the others may be those of a victim.
         foreign_locators: bool = quotas().foreign_locators;
+        /// Send nothing to a new place of a participant, and drop what comes in its name from there, until it has answered there.
+        /// Off by default: a host that changes its address may then not be found again behind routers that translate addresses.
+        verify_places: bool = quotas().verify_places;
     }
     /// Types of topics (DDS-XTypes), see `docs/xtypes.md`.
     types: TypesSection {

@@ -82,6 +82,9 @@ pub struct Quotas {
     /// Data is sent to addresses that a participant names for it although they are none of those that it names for
     /// discovery. It shows that it receives at the latter only, so the others may be those of a victim.
     pub foreign_locators: bool,
+    /// A new place of a verified participant gets nothing, and what comes in its name from there is dropped, until it has answered
+    /// there. Without this an announcement alone moves a participant.
+    pub verify_places: bool,
 }
 
 impl Default for Quotas {
@@ -108,6 +111,7 @@ impl Default for Quotas {
             max_locators: 8,
             max_properties: 64,
             foreign_locators: false,
+            verify_places: false,
         }
     }
 }

@@ -205,7 +205,8 @@ impl Discovery {
             Some(prefix) if prefix == state.source_prefix => {
                 let goodbye = Latest::new(now, data.writer_sn, state.timestamp);
                 let is_peer = |known: &RemoteParticipant| known.unverified.is_none();
-                if !self.participants.get(&prefix).is_some_and(is_peer) {
+                let is_known = self.participants.get(&prefix).is_some_and(is_peer);
+                if self.config.quotas.verify_places && !is_known {
                     // The number of a stranger says little: anybody may have forged it.
                     self.goodbyes.remember_claimed(prefix, goodbye);
                 } else if self.is_overtaken(now, state, data) {

@@ -415,6 +415,12 @@ impl FromStr for Switches {
 }
 
 impl Scenario {
+    /// Whether somebody speaks in the name of others, or names places that are not its own.
+    #[must_use]
+    pub fn has_attackers(&self) -> bool {
+        self.faults.iter().any(|fault| matches!(fault.class, Class::Forger | Class::Liar))
+    }
+
     /// The same without what is switched off. Numbers stay what they are.
     #[must_use]
     pub fn without(mut self, switches: &Switches) -> Self {

@@ -30,6 +30,7 @@ fn captured_prefix() -> GuidPrefix {
 }
 
 const QUOTAS: Quotas = Quotas {
+    verify_places: true,
     max_unverified: 1,
     max_unverified_per_source: 1,
     max_endpoints: 1,

@@ -14,7 +14,7 @@ use dunlin_wire::{
     AckNack, DataSpec, Header, Message, MessageBuilder, ParameterListBuilder, PayloadSpec, Submessage,
 };
 
-use crate::common::{Net, unpack};
+use crate::common::{Net, config, unpack};
 
 /// The largest number that can be counted to and beyond.
 pub const HUGE: i64 = 1 << 62;
@@ -63,7 +63,11 @@ pub struct Target {
 impl Target {
     /// The two are matched in both directions and have exchanged a sample.
     pub fn new() -> Self {
-        let mut net = Net::new(2);
+        let mut net = Net::with_configs((0..2).map(|index| {
+            let mut config = config(index);
+            config.quotas.verify_places = true;
+            config
+        }));
         net.record = Some(vec![]);
         net.start();
         let writer_qos = DataWriterQos::default().reliable().keep_all();
