@@ -6,7 +6,7 @@ use dunlin_qos::PolicyId;
 use dunlin_sim::commit;
 use dunlin_simulation::campaign::command;
 use dunlin_simulation::failure::Failure;
-use dunlin_simulation::generate::generate;
+use dunlin_simulation::generate::{HOSTILE, generate};
 use dunlin_simulation::minimise::run_seed;
 use dunlin_simulation::run::run;
 use dunlin_simulation::scenario::{CLASSES, Class, FIRST_CLASSES, Fault, FaultPlan, Scenario, Switches};
@@ -120,7 +120,8 @@ fn each_kind_of_fault_does_something_in_small_scenarios_too() {
 fn what_the_second_generation_adds_does_something() {
     let mut counts: BTreeMap<Class, u64> = BTreeMap::new();
     let (mut shown, mut withheld, mut by_several, mut broken, mut through_memory) = (0, 0, 0, 0, 0);
-    for scenario in (1..=150).map(|number| generate(Seed { generation: 2, number })) {
+    let hostile = HOSTILE + 1..=HOSTILE + 30;
+    for scenario in (1..=150).chain(hostile).map(|number| generate(Seed { generation: 2, number })) {
         let seed = scenario.seed;
         let outcome = run(&scenario).unwrap_or_else(|failure| fails(seed, &failure));
         outcome.effects.kinds.iter().for_each(|(class, count)| *counts.entry(*class).or_default() += count);
