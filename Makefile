@@ -16,6 +16,9 @@ PROTOCOL := core sync buf qos cdr wire xtypes dynamic rtps filter cache discover
 PROOF := scripts/proof.sh
 COMMA := ,
 PROTOCOL_CRATES := $(foreach c,$(PROTOCOL),-p dunlin-$(c))
+LOOM_CRATES := $(foreach c,sync buf shm engine driver,-p dunlin-$(c)) -p dunlin
+LOOM = env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom"
+SHUTTLE = env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle"
 
 .PHONY: help demo test test-deep evidence attack attacks lint unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample router-graphs router-mutants scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense pictures
 
@@ -47,12 +50,14 @@ unit: ## unit, property, simulation and loopback tests; those of docs/conformanc
 	@$(PROOF) unit -- scripts/unit.sh
 	@scripts/pictures.sh check
 
+# Only the run has a limit of time, not its compilation, which takes longer beside other work.
 loom: ## model-check every lock-level kernel
-	$(PROOF) loom -- env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom" timeout 600 cargo test --quiet --lib \
-		-p dunlin-sync -p dunlin-buf -p dunlin-shm -p dunlin-engine -p dunlin-driver -p dunlin model
+	$(LOOM) cargo test --quiet --no-run --lib $(LOOM_CRATES)
+	$(PROOF) loom -- $(LOOM) timeout 600 cargo test --quiet --lib $(LOOM_CRATES) model
 
 shuttle: ## the whole engine under random schedules; SEED=7 ROUNDS=1 repeats one
-	$(if $(SEED),,$(PROOF) shuttle --amount $(or $(ROUNDS),400) --) env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle" \
+	$(SHUTTLE) cargo test --quiet --no-run -p dunlin-engine --test shuttle
+	$(if $(SEED),,$(PROOF) shuttle --amount $(or $(ROUNDS),400) --) $(SHUTTLE) \
 		timeout 600 cargo test --quiet -p dunlin-engine --test shuttle -- --nocapture --test-threads 1
 
 miri: ## the protocol crates under Miri (nightly)

@@ -5,7 +5,7 @@ use dunlin_rtps::ChangeKind;
 use crate::failure::Violation;
 use crate::log::{Nanos, ReaderLog, WriterLog, Written};
 use crate::run::{MS, Run};
-use crate::scenario::Ms;
+use crate::scenario::{Fault, Ms};
 
 /// After a fault all is as usual: what it held back was repaired.
 const SETTLED: Nanos = 2_000 * MS;
@@ -14,7 +14,7 @@ const BEGUN: Nanos = 500 * MS;
 /// The longest way on a good network, and how far clocks are apart at most.
 const SLACK: Nanos = 150 * MS;
 /// So long a reliable writer waits for a reader that has no room and does not answer (docs/loss-recovery.md), such as one that
-/// has crashed and is known until its lease ends. Samples with a LIFESPAN are not granted it: they have held without.
+/// has crashed and is known until its lease ends. Samples with a LIFESPAN are granted it only while such a node is known.
 const PATIENCE: Nanos = 200 * MS;
 
 /// Where no fault is near, who looked between the time a sample takes at most and its end, if it has one, has taken it.
@@ -71,7 +71,8 @@ fn due_at(
     let plans = &run.scenario.endpoints;
     let (offer, request) = (&plans[writer.plan].qos, &plans[reader.plan].qos);
     let end = |lifespan: u64| (change.at + lifespan * MS).saturating_sub(SLACK);
-    let patience = if offer.reliable && offer.lifespan.is_none() { PATIENCE } else { 0 };
+    let waits = offer.reliable && (offer.lifespan.is_none() || knows_a_node_that_is_gone(run, change.at));
+    let patience = if waits { PATIENCE } else { 0 };
     let from = shown + SLACK + patience + most_latency(run, writer) * MS;
     let until = offer.lifespan.map_or(Nanos::MAX, end);
     if change.kind != ChangeKind::Alive || !request.wants(change.key, number) {
@@ -87,6 +88,15 @@ fn due_at(
     let depth = [offer.keep_last, request.keep_last].into_iter().flatten().min();
     let stays = depth.is_none_or(|depth| followers(run, r, shown, change, look) <= depth as usize);
     stays.then_some(look)
+}
+
+/// Whether a node went without a goodbye less than its lease, and the time after a fault, before.
+fn knows_a_node_that_is_gone(run: &Run<'_>, at: Nanos) -> bool {
+    run.scenario.faults.iter().filter(|plan| plan.on).any(|plan| {
+        let (Fault::Vanish(node, _) | Fault::Crash(node, _)) = plan.fault else { return false };
+        let known = plan.from * MS..(plan.from + run.scenario.nodes[node].lease) * MS + SETTLED;
+        known.contains(&at)
+    })
 }
 
 /// How many samples of its instance may have become visible between a sample, itself among them, and a look.
