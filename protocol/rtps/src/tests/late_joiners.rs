@@ -129,6 +129,35 @@ fn history_with_holes_reaches_best_effort_readers_in_its_order() {
     }
 }
 
+/// One of them would be sent what comes next, while the rest of what goes to both waits for the budget of the other.
+#[test]
+fn history_of_many_fragments_reaches_each_of_several_best_effort_readers_whole() {
+    let mut source = with_history(100_000);
+    (1..6).for_each(|n| _ = source.write(at(n), 100_000));
+    let mut readers: Vec<Target> = (1..=2)
+        .map(|n| {
+            source.match_reader(at(100), in_group(n, false, true));
+            let mut target = Target::new(n, ReaderConfig { reliable: false, ..Default::default() });
+            target.match_writer(at(100), true);
+            target
+        })
+        .collect();
+    for round in 0..200 {
+        let now = at(30_000 + 1_000 * round);
+        source.timer(now);
+        for packet in drain(&mut source.out) {
+            for (n, target) in (1..).zip(&mut readers) {
+                if packet.to == [GROUP] || packet.to == [host(reader_guid(n).prefix)] {
+                    target.receive(now, &packet);
+                }
+            }
+        }
+    }
+    for target in &readers {
+        assert_eq!((target.sink.got.as_slice(), target.sink.lost), ([1, 2, 3, 4, 5, 6].as_slice(), 0));
+    }
+}
+
 /// A reader that lost a writer and finds it again is heard, although the writer never lost it.
 #[test]
 fn acknacks_count_on_when_a_writer_is_met_again() {

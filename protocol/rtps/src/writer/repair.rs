@@ -1,7 +1,7 @@
 //! RTPS 2.5 §8.4.9.2 "repairing" and "must_repair" states: what readers asked for is sent again, within a budget.
 
 use super::Writer;
-use super::readers::{MAX_REQUEST_INTERVALS, Standing};
+use super::readers::{Form, MAX_REQUEST_INTERVALS, Standing};
 use super::repairs::{FragmentRequest, WHOLE};
 use crate::emit::Framing;
 use crate::timing::{earliest, is_due};
@@ -381,7 +381,7 @@ impl Writer {
         let (mut number, mut group) = (requests.next_fragment.max(1), requests.group);
         if number == 1 {
             self.note_missed(index, change);
-            group = self.shared_group(now, index, change.sn);
+            group = self.shared_group(now, index, (change.sn, Form::DataFrag));
         }
         let width = self.repair_width(index, change, group.as_ref());
         loop {
@@ -421,7 +421,7 @@ impl Writer {
         out: &mut Outbox,
     ) {
         let usual = !self.framing.needs_fragments(first, &self.inline);
-        let group = if usual { self.shared_group(now, index, first.sn) } else { None };
+        let group = if usual { self.shared_group(now, index, (first.sn, Form::Data)) } else { None };
         let Some(proxy) = self.readers.get(index) else { return };
         let guid = proxy.guid();
         let unannounced = !proxy.unannounced.is_empty();
@@ -481,8 +481,13 @@ impl Writer {
 
     /// A multicast group to repair a change in, when another of its members wants the same change now. Those members'
     /// requests are thereby served.
-    fn shared_group(&mut self, now: MonoTime, index: usize, sn: SequenceNumber) -> Option<Locator> {
-        let group = self.repairs.share(now, &mut self.readers, index, sn)?;
+    fn shared_group(
+        &mut self,
+        now: MonoTime,
+        index: usize,
+        repair: (SequenceNumber, Form),
+    ) -> Option<Locator> {
+        let group = self.repairs.share(now, &mut self.readers, index, repair)?;
         self.stats.shared_repairs = self.stats.shared_repairs.saturating_add(1);
         Some(group)
     }

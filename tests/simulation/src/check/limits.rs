@@ -154,10 +154,12 @@ pub(super) fn peaks(run: &Run<'_>, found: &mut Vec<Violation>) {
 
 /// How often the readers of a node answer in some time. A reliable writer asks them with each write; as long as an answer
 /// is not there it asks again 10, 20, 40 ms later and so on; and an answer that tells it news starts that over. So peers
-/// that are far away are asked several times for one change, but a writer never asks more often than every 10 ms.
+/// that are far away are asked several times for one change, but a writer never asks more often than every 10 ms. A writer
+/// that does not hear the answers asks on as long as they are missing.
 fn answers(run: &Run<'_>, node: usize, (from, until): (Nanos, Nanos)) -> u64 {
     let trip = round_trip(run);
     let asked = 2 * (1 + u64::from((trip / ASKED_EVERY + 1).ilog2()));
+    let asked_on = 1 + u64::from(((until - from) / ASKED_EVERY + 1).ilog2());
     let plans = &run.scenario.endpoints;
     let lived = |created: Nanos, ended: Option<Nanos>| {
         created <= until && ended.is_none_or(|ended| ended + trip >= from)
@@ -170,6 +172,8 @@ fn answers(run: &Run<'_>, node: usize, (from, until): (Nanos, Nanos)) -> u64 {
         for (w, writer) in writers.clone() {
             let (offer, request) = (&plans[writer.plan], &plans[reader.plan]);
             let reliable = offer.qos.reliable && request.qos.reliable;
+            let asked =
+                if is_unheard(run, node, writer.node, (from, until)) { asked.max(asked_on) } else { asked };
             if offer.topic != request.topic || !reliable || !offer.qos.matches(&request.qos) {
                 continue;
             }
@@ -187,6 +191,14 @@ fn answers(run: &Run<'_>, node: usize, (from, until): (Nanos, Nanos)) -> u64 {
         }
     }
     sum
+}
+
+/// Whether one node does not hear another for a part of some time.
+fn is_unheard(run: &Run<'_>, speaks: usize, hears: usize, (from, until): (Nanos, Nanos)) -> bool {
+    run.scenario.faults.iter().filter(|plan| plan.on).any(|plan| {
+        let about = matches!(plan.fault, Fault::Cut(from, to) if (from, to) == (speaks, hears));
+        about && plan.from * MS <= until && from <= plan.until * MS
+    })
 }
 
 /// How long question and answer may be on their way, as far as that is because of the delay of paths. The tails of delays

@@ -3,7 +3,7 @@
 mod proxy;
 mod routes;
 
-pub(crate) use proxy::{MAX_REQUEST_INTERVALS, ReaderProxy, Standing, Terms};
+pub(crate) use proxy::{Form, MAX_REQUEST_INTERVALS, ReaderProxy, Standing, Terms};
 
 use crate::remembered::{Life, Remembered};
 use alloc::boxed::Box;

@@ -36,6 +36,15 @@ impl Standing {
     }
 }
 
+/// Which submessage a change leaves in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Form {
+    /// DATA, at once.
+    Data,
+    /// DATA_FRAG, several of them, as far as the budget allows.
+    DataFrag,
+}
+
 /// How a writer serves what a reader asks for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
@@ -250,6 +259,12 @@ impl ReaderProxy {
             && sn > self.start
             && self.requests.whole.contains(sn)
             && !self.would_jump_to(sn)
+    }
+
+    /// Whether a repair of a change for another reader may serve this one as well. Fragments may leave bit by bit: a
+    /// best-effort reader would be sent the next change meanwhile, and give up this one.
+    pub(crate) fn shares(&self, now: MonoTime, sn: SequenceNumber, form: Form) -> bool {
+        self.wants(now, sn) && (form == Form::Data || self.standing != Standing::CatchingUp)
     }
 
     /// Whether a best-effort reader that is given the history would pass over what it is still to get before this change, and

@@ -12,7 +12,7 @@ pub(crate) use requests::{FragmentRequest, Requests};
 pub(crate) use round_trip::RoundTrip;
 
 use super::heartbeat::GROUP_SHARE;
-use super::readers::{ReaderProxy, Readers};
+use super::readers::{Form, ReaderProxy, Readers};
 use crate::WriterConfig;
 use crate::timing::arm;
 use dunlin_core::{Duration, Locator, MonoTime, SequenceNumber};
@@ -139,15 +139,15 @@ impl Repairs {
         now: MonoTime,
         readers: &mut Readers,
         index: usize,
-        sn: SequenceNumber,
+        (sn, form): (SequenceNumber, Form),
     ) -> Option<Locator> {
         if self.round != Round::Running && !self.is_due(now) {
             // Nobody else has anything due.
             return None;
         }
-        let group = common_group(now, readers, index, sn)?;
+        let group = common_group(now, readers, index, (sn, form))?;
         for (_, other) in readers.iter_mut().enumerate().filter(|(place, _)| *place != index) {
-            if other.wants(now, sn) && other.cfg.multicast.contains(&group) {
+            if other.shares(now, sn, form) && other.cfg.multicast.contains(&group) {
                 if let Some(requests) = other.requests.if_made() {
                     requests.start_over();
                     requests.whole.remove(sn);
@@ -161,13 +161,19 @@ impl Repairs {
 
 /// A group of a reader that others who want the same change now listen to, too, and nobody who would take it for new. Everybody
 /// in the group gets it: that is worth it only if not too few want it.
-fn common_group(now: MonoTime, readers: &Readers, index: usize, sn: SequenceNumber) -> Option<Locator> {
-    let wanting = readers.iter().filter(|proxy| proxy.wants(now, sn)).count();
+fn common_group(
+    now: MonoTime,
+    readers: &Readers,
+    index: usize,
+    (sn, form): (SequenceNumber, Form),
+) -> Option<Locator> {
+    let shares = |other: &ReaderProxy| other.shares(now, sn, form);
+    let wanting = 1_usize.saturating_add(readers.others(index).filter(|other| shares(other)).count());
     if wanting.saturating_mul(GROUP_SHARE) < readers.len() {
         return None;
     }
     let listens = |other: &ReaderProxy, group| other.cfg.multicast.contains(group);
-    let shared = |group| readers.others(index).any(|other| other.wants(now, sn) && listens(other, group));
+    let shared = |group| readers.others(index).any(|other| shares(other) && listens(other, group));
     let deceives =
         |group| readers.others(index).any(|other| other.takes_for_new(sn) && listens(other, group));
     let groups = &readers.get(index)?.cfg.multicast;

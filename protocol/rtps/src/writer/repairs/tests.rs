@@ -87,10 +87,10 @@ fn a_round_begins_when_the_first_reader_is_due_and_its_end_says_when_the_next_do
 fn one_repair_by_multicast_serves_all_that_want_the_same_change() {
     let (mut repairs, mut readers) = (repairs(1000), readers(3, 2));
     let sn = SequenceNumber(3);
-    assert_eq!(repairs.share(at(1), &mut readers, 0, sn), None, "no other reader is due");
+    assert_eq!(repairs.share(at(1), &mut readers, 0, (sn, Form::Data)), None, "no other reader is due");
     repairs.arm(Some(at(0)));
     assert!(repairs.begin_round(at(1)));
-    assert_eq!(repairs.share(at(1), &mut readers, 0, sn), Some(GROUP));
+    assert_eq!(repairs.share(at(1), &mut readers, 0, (sn, Form::Data)), Some(GROUP));
     let wants = |index: usize| readers.get(index).unwrap().requests.whole.contains(sn);
     assert_eq!([0, 1, 2].map(wants), [true, false, false], "the caller notes it for the first");
     assert!(
@@ -104,9 +104,9 @@ fn a_repair_is_not_shared_if_few_want_it_or_one_would_take_it_for_new() {
     repairs.arm(Some(at(0)));
     assert!(repairs.begin_round(at(1)));
     let mut many = readers(9, 2);
-    assert_eq!(repairs.share(at(1), &mut many, 0, sn), None, "two of nine");
+    assert_eq!(repairs.share(at(1), &mut many, 0, (sn, Form::Data)), None, "two of nine");
     let mut deceived = readers(3, 2);
     let late = deceived.get_mut(2).unwrap();
     (late.start, late.start_known) = (sn, false);
-    assert_eq!(repairs.share(at(1), &mut deceived, 0, sn), None, "the third starts after it");
+    assert_eq!(repairs.share(at(1), &mut deceived, 0, (sn, Form::Data)), None, "the third starts after it");
 }
