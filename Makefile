@@ -20,7 +20,7 @@ LOOM_CRATES := $(foreach c,sync buf shm engine driver,-p dunlin-$(c)) -p dunlin
 LOOM = env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom"
 SHUTTLE = env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle"
 
-.PHONY: help demo test test-deep evidence attack attacks lint unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample router-graphs router-mutants scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense pictures
+.PHONY: help demo test test-deep evidence attack attacks lint unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample router-graphs router-mutants durability-kill durability-crashes durability-mutants scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense pictures
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -142,6 +142,18 @@ router-graphs: ## random graphs of routers in the simulator, each sample once in
 router-mutants: ## deliberate bugs of the router, each of which its scenarios must find; NAMES="ways-merged" only some
 	@scripts/setup.sh build
 	services/router/mutants.sh $(NAMES)
+
+durability-kill: ## writers and the durability service killed as processes, each late reader gets the history; ROUNDS=100
+	@scripts/setup.sh build
+	ROUNDS=$(or $(ROUNDS),100) cargo test --quiet -p dunlin-durability --test program killed
+
+durability-crashes: ## the store on a disk that loses what was not synchronised, stopped at random points; CRASHES=10000
+	@scripts/setup.sh build
+	CRASHES=$(or $(CRASHES),10000) cargo test --quiet -p dunlin-durability --test store crashes
+
+durability-mutants: ## deliberate bugs of the durability service, each of which its tests must find; NAMES="tombstone-too-early" only some
+	@scripts/setup.sh build
+	services/durability/mutants.sh $(NAMES)
 
 scale: ## what discovery costs with 10, 100 and 1000 participants (8 GB, some minutes); PARTICIPANTS=10,100
 	$(PROOF) scale --amount $(lastword $(subst $(COMMA), ,$(PARTICIPANTS))) -- \

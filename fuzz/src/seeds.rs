@@ -78,6 +78,7 @@ pub fn all() -> Vec<Seed> {
         ("configuration", crate::configuration::seeds()),
         ("routes", crate::routes::seeds()),
         ("discovery_data", crate::discovery::seeds(&lists)),
+        ("durable", crate::durable::seeds()),
         ("dynamic", crate::dynamic::seeds()),
         ("endpoint_cores", crate::cores::seeds()),
         ("filter", crate::filter::seeds()),

@@ -1,16 +1,13 @@
 //! What a router is to do: participants, and routes between them.
 
 mod read;
-mod table;
 
-use crate::pattern::{Names, Template};
 use dunlin::qos::DataRepresentationId;
 use dunlin::{Config, Duration};
-use std::fmt;
+use dunlin_settings::pattern::{Names, Template};
 use std::path::Path;
 
-/// Longest file that is read, in octets.
-const MAX_FILE: u64 = 1 << 20;
+pub use dunlin_settings::{ConfigError, Problem, read_text};
 
 /// The configuration of a [`Router`](crate::Router).
 #[derive(Clone, Debug)]
@@ -114,43 +111,6 @@ pub struct StatusConfig {
     pub period: Duration,
 }
 
-/// One thing that is wrong with a configuration.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Problem {
-    /// The file as it was named.
-    pub file: String,
-    /// Counted from 1.
-    pub line: usize,
-    /// What is wrong, and what to do about it.
-    pub text: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file, self.line, self.text)
-    }
-}
-
-/// A configuration that cannot be used, with all that is wrong with it (up to twenty problems).
-#[derive(Clone, PartialEq, Eq)]
-pub struct ConfigError(pub Vec<Problem>);
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<String> = self.0.iter().map(Problem::to_string).collect();
-        f.write_str(&lines.join("\n"))
-    }
-}
-
-/// What a program prints whose `main` returns it.
-impl fmt::Debug for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for ConfigError {}
-
 impl RouterConfig {
     /// Reads a file.
     ///
@@ -171,19 +131,4 @@ impl RouterConfig {
     pub fn from_toml(name: &str, text: &str, folder: Option<&Path>) -> Result<Self, ConfigError> {
         read::read(name, text, folder)
     }
-}
-
-/// The text of a file of bounded length.
-///
-/// # Errors
-/// What is wrong with it, for people.
-pub fn read_text(path: &Path) -> Result<String, String> {
-    use std::io::Read;
-    let file = std::fs::File::open(path).map_err(|error| format!("cannot open it: {error}"))?;
-    let mut text = String::new();
-    file.take(MAX_FILE + 1).read_to_string(&mut text).map_err(|error| format!("cannot read it: {error}"))?;
-    if text.len() as u64 > MAX_FILE {
-        return Err("it is longer than 1 MiB".to_owned());
-    }
-    Ok(text)
 }

@@ -31,7 +31,6 @@ mod instances;
 mod kind;
 mod open;
 mod origins;
-pub mod pattern;
 mod plan;
 mod requests;
 mod router;
@@ -39,6 +38,7 @@ mod stats;
 mod status;
 
 pub use config::{ConfigError, Problem, RouterConfig};
+pub use dunlin_settings::pattern;
 pub use router::{Forwarding, Progress, Refusal, RouteState, Router, RouterError};
 pub use stats::{Dropped, FlowStats};
 pub use status::{RouterStatus, STATUS_TOPIC};

@@ -10,8 +10,8 @@ use dunlin_wire::{Message, ParameterList};
 
 use dunlin_fuzz::seeds::{self, Seed};
 use dunlin_fuzz::{
-    cdr_value, configuration, discovery_data, dynamic, endpoint_cores, filter, idl, live_participant,
-    parameter_list, routes, types, wire_message, xml_types,
+    cdr_value, configuration, discovery_data, durable, dynamic, endpoint_cores, filter, idl,
+    live_participant, parameter_list, routes, types, wire_message, xml_types,
 };
 
 fn run(target: &str, bytes: &[u8]) {
@@ -21,6 +21,7 @@ fn run(target: &str, bytes: &[u8]) {
         "cdr_value" => cdr_value(bytes),
         "configuration" => configuration(bytes),
         "routes" => routes(bytes),
+        "durable" => durable(bytes),
         "discovery_data" => discovery_data(bytes),
         "endpoint_cores" => endpoint_cores(bytes),
         "live_participant" => live_participant(bytes),
@@ -98,7 +99,7 @@ macro_rules! damaged {
     };
 }
 damaged! {
-    wire_message parameter_list cdr_value configuration routes discovery_data endpoint_cores live_participant filter idl types dynamic
+    wire_message parameter_list cdr_value configuration routes durable discovery_data endpoint_cores live_participant filter idl types dynamic
     xml_types
 }
 

@@ -1,16 +1,15 @@
 //! From TOML.
 
-use super::table::{Report, Table};
 use super::{
     ConfigError, Create, Limits, ParticipantConfig, RouteConfig, RouterConfig, StatusConfig, read_text,
 };
-use crate::pattern::{Names, Pattern, Template};
 use dunlin::config::nearest;
 use dunlin::qos::DataRepresentationId;
 use dunlin::{Config, Duration};
+use dunlin_settings::pattern::{Names, Template};
+use dunlin_settings::{Report, Table};
 use std::collections::BTreeSet;
 use std::path::Path;
-use toml::de::DeTable;
 
 /// Highest domain: RTPS 2.5 §9.6.2 has ports for no other.
 const MAX_DOMAIN: u32 = 232;
@@ -18,19 +17,7 @@ const MAX_DOMAIN: u32 = 232;
 const MAX_ROUTES: usize = 1000;
 
 pub(super) fn read(name: &str, text: &str, folder: Option<&Path>) -> Result<RouterConfig, ConfigError> {
-    let mut report = Report::new(name, text);
-    let config = match DeTable::parse(text) {
-        Ok(table) => router(Table::new("", 0, table.into_inner()), folder, &mut report),
-        Err(error) => {
-            let at = error.span().map_or(0, |span| span.start);
-            report.add(at, format!("not valid TOML: {}", error.message()));
-            None
-        }
-    };
-    match config.filter(|_| report.problems.is_empty()) {
-        Some(config) => Ok(config),
-        None => Err(ConfigError(report.problems)),
-    }
+    Table::read(name, text, |table, report| router(table, folder, report))
 }
 
 fn router(mut table: Table<'_>, folder: Option<&Path>, report: &mut Report<'_>) -> Option<RouterConfig> {
@@ -155,33 +142,6 @@ fn reference(
     None
 }
 
-/// What the same keys say of topics, types and partitions.
-fn names(
-    table: &mut Table<'_>,
-    (allow, deny): (&'static str, &'static str),
-    report: &mut Report<'_>,
-) -> Names {
-    let mut patterns = |key| {
-        let texts = table.texts(key, report)?;
-        let mut patterns = Vec::new();
-        for (at, text) in texts {
-            // The default partition has no name.
-            let found = if text.is_empty() {
-                Err("a pattern has 1 to 255 octets; * fits the empty name".into())
-            } else {
-                Pattern::new(&text)
-            };
-            match found {
-                Ok(pattern) => patterns.push(pattern),
-                Err(error) => report.add(at, format!("{key} = \"{text:.100}\": {error}")),
-            }
-        }
-        Some(patterns)
-    };
-    let allow = patterns(allow).unwrap_or_else(|| vec![Pattern::any()]);
-    Names { allow, deny: patterns(deny).unwrap_or_default() }
-}
-
 fn template(
     table: &mut Table<'_>,
     key: &'static str,
@@ -213,9 +173,9 @@ fn word<T: Copy>(
 fn route(mut table: Table<'_>, known: &[ParticipantConfig], report: &mut Report<'_>) -> Vec<RouteConfig> {
     let ends = ends(&mut table, known, report);
     let name = table.text("name", report).map(|(_, name)| name);
-    let topics = names(&mut table, ("topics", "deny_topics"), report);
-    let types = names(&mut table, ("types", "deny_types"), report);
-    let partitions = names(&mut table, ("partitions", "deny_partitions"), report);
+    let topics = table.names(("topics", "deny_topics"), report);
+    let types = table.names(("types", "deny_types"), report);
+    let partitions = table.names(("partitions", "deny_partitions"), report);
     let separation = separation(&mut table, report);
     let template_of =
         |table: &mut Table<'_>, key, names, report: &mut Report<'_>| template(table, key, names, report);

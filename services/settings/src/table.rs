@@ -1,6 +1,7 @@
 //! A table of TOML whose keys are taken one by one; what nobody takes is unknown.
 
-use super::Problem;
+use crate::pattern::{Names, Pattern};
+use crate::{ConfigError, Problem};
 use dunlin::Duration;
 use dunlin::config::{nearest, parse_duration};
 use toml::Spanned;
@@ -10,18 +11,22 @@ use toml::de::{DeTable, DeValue};
 const MAX_PROBLEMS: usize = 20;
 
 /// Where a text stands, and what is wrong with it so far.
-pub(super) struct Report<'t> {
+pub struct Report<'t> {
     file: &'t str,
     text: &'t str,
-    pub(super) problems: Vec<Problem>,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
 }
 
 impl<'t> Report<'t> {
-    pub(super) const fn new(file: &'t str, text: &'t str) -> Self {
+    /// Of a text, which messages call `file`.
+    #[must_use]
+    pub const fn new(file: &'t str, text: &'t str) -> Self {
         Self { file, text, problems: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, offset: usize, text: impl Into<String>) {
+    /// Adds a problem at an offset of the text.
+    pub fn add(&mut self, offset: usize, text: impl Into<String>) {
         let before = self.text.as_bytes().get(..offset).unwrap_or(self.text.as_bytes());
         let line = before.iter().filter(|octet| **octet == b'\n').count() + 1;
         if self.problems.len() < MAX_PROBLEMS {
@@ -31,11 +36,11 @@ impl<'t> Report<'t> {
 }
 
 /// A table that is being read.
-pub(super) struct Table<'t> {
+pub struct Table<'t> {
     /// What messages call it.
     name: String,
     /// Where it stands.
-    pub(super) at: usize,
+    pub at: usize,
     values: DeTable<'t>,
     known: Vec<&'static str>,
 }
@@ -44,7 +49,8 @@ pub(super) struct Table<'t> {
 type Found<'t> = (usize, DeValue<'t>);
 
 impl<'t> Table<'t> {
-    pub(super) fn new(name: impl Into<String>, at: usize, values: DeTable<'t>) -> Self {
+    /// A table that messages call `name` and that begins at an offset.
+    pub fn new(name: impl Into<String>, at: usize, values: DeTable<'t>) -> Self {
         Self { name: name.into(), at, values, known: Vec::new() }
     }
 
@@ -59,7 +65,7 @@ impl<'t> Table<'t> {
     }
 
     /// A text.
-    pub(super) fn text(&mut self, key: &'static str, report: &mut Report<'_>) -> Option<(usize, String)> {
+    pub fn text(&mut self, key: &'static str, report: &mut Report<'_>) -> Option<(usize, String)> {
         match self.take(key)? {
             (at, DeValue::String(text)) => Some((at, text.into_owned())),
             (at, other) => {
@@ -70,7 +76,7 @@ impl<'t> Table<'t> {
     }
 
     /// A text that has to be there.
-    pub(super) fn required(&mut self, key: &'static str, report: &mut Report<'_>) -> (usize, String) {
+    pub fn required(&mut self, key: &'static str, report: &mut Report<'_>) -> (usize, String) {
         let missing = !self.values.contains_key(key);
         let found = self.text(key, report);
         if missing {
@@ -80,11 +86,7 @@ impl<'t> Table<'t> {
     }
 
     /// A text, or a list of texts.
-    pub(super) fn texts(
-        &mut self,
-        key: &'static str,
-        report: &mut Report<'_>,
-    ) -> Option<Vec<(usize, String)>> {
+    pub fn texts(&mut self, key: &'static str, report: &mut Report<'_>) -> Option<Vec<(usize, String)>> {
         let (at, value) = self.take(key)?;
         match value {
             DeValue::String(text) => Some(vec![(at, text.into_owned())]),
@@ -107,7 +109,7 @@ impl<'t> Table<'t> {
     }
 
     /// A whole number within limits.
-    pub(super) fn number(
+    pub fn number(
         &mut self,
         key: &'static str,
         (least, most): (u32, u32),
@@ -126,7 +128,7 @@ impl<'t> Table<'t> {
     }
 
     /// true or false.
-    pub(super) fn flag(&mut self, key: &'static str, report: &mut Report<'_>) -> Option<bool> {
+    pub fn flag(&mut self, key: &'static str, report: &mut Report<'_>) -> Option<bool> {
         match self.take(key)? {
             (_, DeValue::Boolean(flag)) => Some(flag),
             (at, other) => {
@@ -137,7 +139,7 @@ impl<'t> Table<'t> {
     }
 
     /// A time with its unit.
-    pub(super) fn duration(&mut self, key: &'static str, report: &mut Report<'_>) -> Option<Duration> {
+    pub fn duration(&mut self, key: &'static str, report: &mut Report<'_>) -> Option<Duration> {
         let (at, value) = self.take(key)?;
         let found = match &value {
             DeValue::String(text) => parse_duration(text).filter(|time| !time.is_infinite()),
@@ -150,7 +152,7 @@ impl<'t> Table<'t> {
     }
 
     /// A table inside, by its name.
-    pub(super) fn table(&mut self, key: &'static str, report: &mut Report<'_>) -> Option<Table<'t>> {
+    pub fn table(&mut self, key: &'static str, report: &mut Report<'_>) -> Option<Table<'t>> {
         match self.take(key)? {
             (at, DeValue::Table(values)) => Some(Table::new(key, at, values)),
             (at, other) => {
@@ -161,11 +163,7 @@ impl<'t> Table<'t> {
     }
 
     /// Tables with names of their own.
-    pub(super) fn named_tables(
-        &mut self,
-        key: &'static str,
-        report: &mut Report<'_>,
-    ) -> Vec<(String, Table<'t>)> {
+    pub fn named_tables(&mut self, key: &'static str, report: &mut Report<'_>) -> Vec<(String, Table<'t>)> {
         let Some(outer) = self.table(key, report) else { return Vec::new() };
         let mut tables = Vec::new();
         for (name, value) in outer.values {
@@ -185,7 +183,7 @@ impl<'t> Table<'t> {
     }
 
     /// A list of tables, `[[key]]`.
-    pub(super) fn tables(&mut self, key: &'static str, report: &mut Report<'_>) -> Vec<Table<'t>> {
+    pub fn tables(&mut self, key: &'static str, report: &mut Report<'_>) -> Vec<Table<'t>> {
         let Some((at, value)) = self.take(key) else { return Vec::new() };
         let DeValue::Array(items) = value else {
             self.refuse(report, at, key, &value, &format!("sections, [[{key}]]"));
@@ -202,8 +200,55 @@ impl<'t> Table<'t> {
         tables
     }
 
+    /// Patterns that allow and patterns that deny.
+    pub fn names(&mut self, (allow, deny): (&'static str, &'static str), report: &mut Report<'_>) -> Names {
+        let mut patterns = |key| {
+            let texts = self.texts(key, report)?;
+            let mut patterns = Vec::new();
+            for (at, text) in texts {
+                // The default partition has no name.
+                let found = if text.is_empty() {
+                    Err("a pattern has 1 to 255 octets; * fits the empty name".into())
+                } else {
+                    Pattern::new(&text)
+                };
+                match found {
+                    Ok(pattern) => patterns.push(pattern),
+                    Err(error) => report.add(at, format!("{key} = \"{text:.100}\": {error}")),
+                }
+            }
+            Some(patterns)
+        };
+        let allow = patterns(allow).unwrap_or_else(|| vec![Pattern::any()]);
+        Names { allow, deny: patterns(deny).unwrap_or_default() }
+    }
+
+    /// Reads a text as a table, with all that is wrong with it (up to twenty problems).
+    ///
+    /// # Errors
+    /// What `read` has reported, or that the text is not TOML.
+    pub fn read<T>(
+        file: &str,
+        text: &'t str,
+        read: impl FnOnce(Self, &mut Report<'_>) -> Option<T>,
+    ) -> Result<T, ConfigError> {
+        let mut report = Report::new(file, text);
+        let config = match DeTable::parse(text) {
+            Ok(table) => read(Table::new("", 0, table.into_inner()), &mut report),
+            Err(error) => {
+                let at = error.span().map_or(0, |span| span.start);
+                report.add(at, format!("not valid TOML: {}", error.message()));
+                None
+            }
+        };
+        match config.filter(|_| report.problems.is_empty()) {
+            Some(config) => Ok(config),
+            None => Err(ConfigError(report.problems)),
+        }
+    }
+
     /// Reports the keys that nobody has taken.
-    pub(super) fn end(self, report: &mut Report<'_>) {
+    pub fn end(self, report: &mut Report<'_>) {
         for key in self.values.keys() {
             let name: &str = key.get_ref();
             let meant = nearest(name, self.known.iter().copied());

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Applies each bug of services/durability/mutants/ to a copy of the sources, and runs the tests of the service, which must fail.
+# Usage: services/durability/mutants.sh [NAME...]; SEEDS=12 and CRASHES=200 are how many scenarios and crashes a bug may survive.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+target="${CARGO_TARGET_DIR:-$PWD/target}/store-mutants"
+copy="$target/sources"
+names=("$@")
+if [ ${#names[@]} -eq 0 ]; then
+    for patch in services/durability/mutants/*.patch; do names+=("$(basename "$patch" .patch)"); done
+fi
+export CARGO_TARGET_DIR="$target" SEEDS="${SEEDS:-12}" CRASHES="${CRASHES:-200}"
+rm -rf "$copy"
+mkdir -p "$copy"
+git ls-files --cached --others --exclude-standard -z | xargs -0 cp --parents --target-directory="$copy"
+scenarios() { timeout 900 cargo test --quiet --manifest-path "$copy/Cargo.toml" -p dunlin-durability --test sim --test store >"$target/run.log" 2>&1; }
+if ! scenarios; then
+    tail -n 20 "$target/run.log" >&2
+    echo "the scenarios fail without a bug" >&2
+    exit 1
+fi
+survivors=()
+echo "| bug | what is wrong | what finds it |"
+echo "|---|---|---|"
+for name in "${names[@]}"; do
+    patch="$PWD/services/durability/mutants/$name.patch"
+    what="$(head -n 1 "$patch")"
+    patch --quiet --fuzz=0 --strip=1 --directory="$copy" <"$patch"
+    if scenarios; then
+        survivors+=("$name")
+        echo "| $name | $what | nothing |"
+    elif grep -q '^error' "$target/run.log" && ! grep -q 'test result: FAILED' "$target/run.log"; then
+        survivors+=("$name")
+        echo "| $name | $what | it does not compile |"
+    else
+        echo "| $name | $what | $(grep -oE '^    [a-z_]+::[a-z_]+$' "$target/run.log" | sort -u | tr -d ' ' | paste -sd ' ') |"
+    fi
+    patch --quiet --fuzz=0 --strip=1 --directory="$copy" --reverse <"$patch"
+done
+if [ ${#survivors[@]} -gt 0 ]; then
+    echo "not found: ${survivors[*]}" >&2
+    exit 1
+fi

@@ -1,0 +1,92 @@
+//! History on its way to one reader.
+
+use crate::change::{Kind, Payload};
+use crate::history::Place;
+use dunlin::{Guid, InstanceHandle, SerializedData, SubscriptionBuiltinTopicData, VendorId};
+use std::collections::BTreeSet;
+
+/// What a service counts of one topic, since it opened it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Changes that were kept.
+    pub kept: u64,
+    /// Changes that had been there before.
+    pub duplicates: u64,
+    /// Changes that were older than what is kept, or whose LIFESPAN had ended.
+    pub old: u64,
+    /// Readers that were given the history.
+    pub served: u64,
+    /// Changes that they were given.
+    pub given: u64,
+}
+
+/// One topic of a service.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TopicState {
+    /// Name of the topic.
+    pub topic: String,
+    /// Its partitions.
+    pub partitions: Vec<String>,
+    /// PERSISTENT, and not TRANSIENT.
+    pub persistent: bool,
+    /// Changes that are kept.
+    pub samples: usize,
+    /// Instances that are known.
+    pub instances: usize,
+    /// Octets of the values.
+    pub octets: u64,
+    /// What was counted.
+    pub counters: Counters,
+}
+
+/// How a reader is given the history.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Manner {
+    /// All of it: the reader drops what it has had, or keeps it as a service.
+    All,
+    /// What it cannot have from its writers, and only once: the reader would show copies.
+    Once,
+}
+
+impl Manner {
+    /// What a reader is to get; none if it asks for no history.
+    pub(crate) fn of(reader: &SubscriptionBuiltinTopicData) -> Option<Self> {
+        let qos = &reader.qos;
+        if qos.durability.kind == dunlin::qos::DurabilityKind::Volatile {
+            return None;
+        }
+        let is_service = qos.property.service().is_some_and(|mark| mark.kind == "durability");
+        let drops = reader.vendor == VendorId::DUNLIN && qos.removes_duplicates();
+        Some(if is_service || drops { Self::All } else { Self::Once })
+    }
+}
+
+/// A reader that is being given the history.
+pub(crate) struct Feed {
+    pub(crate) reader: Guid,
+    pub(crate) manner: Manner,
+    /// The last change that it was given.
+    pub(crate) place: Option<Place>,
+    /// Instances that it was given.
+    pub(crate) instances: BTreeSet<InstanceHandle>,
+}
+
+impl Feed {
+    pub(crate) fn new(reader: Guid, manner: Manner) -> Self {
+        Self { reader, manner, place: None, instances: BTreeSet::new() }
+    }
+}
+
+/// A change as the topic's writer takes it.
+pub(crate) fn serialized(
+    payload: &Payload,
+    (kind, vendor): (Kind, VendorId),
+    (instance, opaque): (InstanceHandle, bool),
+) -> SerializedData {
+    let data = match kind {
+        Kind::Data => SerializedData::new(payload.clone()),
+        _ => SerializedData::key(payload.clone()),
+    };
+    let data = if vendor == VendorId::DUNLIN { data } else { data.made_by(vendor) };
+    if opaque { data.of_instance(instance) } else { data }
+}

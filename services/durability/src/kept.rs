@@ -1,0 +1,332 @@
+//! One topic of a service: a reader for what writers write, a writer for those who come late, and a history.
+
+use crate::change::{Change, GroupId, Head, Kind};
+use crate::feed::{Counters, Feed, Manner, serialized};
+use crate::history::Verdict;
+use crate::keeper::Keeper;
+use crate::store::{Store, StoreError};
+use crate::topic::Topic;
+use crate::writers::Writers;
+use dunlin::qos::{ServiceMark, TopicQos};
+use dunlin::{
+    CreateEntityError, DataReader, DataWriter, DomainParticipant, Duration, GuardCondition, Guid,
+    InstanceHandle, InstanceState, Sample, SampleIdentity, SequenceNumber, SerializedData, SharedBytes,
+    StatusMask, WallTime, WriteError, WriteParams,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Samples taken at a time.
+const BATCH: usize = 1024;
+/// Octets that are taken between two commits.
+const TURN: usize = 8 << 20;
+/// Changes given to a reader in one turn.
+const GIVEN: usize = 2048;
+/// Changes that wait at the reader while the store is busy.
+const WAITING: i32 = 65_536;
+
+/// What tells the service that there is something to do.
+#[derive(Clone)]
+pub(crate) struct Bell {
+    pub(crate) wake: Arc<GuardCondition>,
+    pub(crate) news: Arc<AtomicBool>,
+}
+
+impl Bell {
+    pub(crate) fn discovery(&self) {
+        self.news.store(true, Ordering::SeqCst);
+        self.wake.set_trigger_value(true);
+    }
+}
+
+/// What a topic is opened with.
+pub(crate) struct Opening<'o> {
+    pub(crate) participant: &'o DomainParticipant,
+    pub(crate) mark: &'o ServiceMark,
+    pub(crate) since: &'o str,
+    pub(crate) bell: &'o Bell,
+}
+
+pub(crate) struct KeptTopic {
+    pub(crate) topic: Topic,
+    pub(crate) group: GroupId,
+    reader: DataReader<SerializedData>,
+    feeder: DataWriter<SerializedData>,
+    /// Nothing is known of the type but its name.
+    opaque: bool,
+    ready: Arc<AtomicBool>,
+    batch: Vec<Sample<SerializedData>>,
+    /// Of each writer the last sample that will be acknowledged with the next commit.
+    to_acknowledge: BTreeMap<Guid, SequenceNumber>,
+    /// Readers that have matched.
+    readers: BTreeSet<Guid>,
+    feeds: Vec<Feed>,
+    /// Instances that readers think this service writes.
+    registered: BTreeSet<InstanceHandle>,
+    pub(crate) counters: Counters,
+}
+
+/// A keeper over any store.
+pub(crate) type AnyKeeper = Keeper<Box<dyn Store>>;
+
+impl KeptTopic {
+    pub(crate) fn open(
+        topic: Topic,
+        group: GroupId,
+        opening: &Opening<'_>,
+    ) -> Result<Self, CreateEntityError> {
+        let Opening { participant, mark, since, bell } = opening;
+        let key = &topic.key;
+        let known = topic.dynamic_type();
+        let opaque = known.is_none();
+        let qos = &TopicQos::default();
+        let of_participant = match &known {
+            Some(ty) => {
+                participant.create_dynamic_topic_of_type(&key.topic, &key.type_name, ty, qos)?.serialized()
+            }
+            None => participant.create_serialized_topic(&key.topic, &key.type_name, key.keyed, qos)?,
+        };
+        let feeder = participant.create_publisher(&topic.publisher_qos())?;
+        let bell_of_matches = (*bell).clone();
+        let feeder = feeder.create_datawriter(&of_participant, &topic.feeder_qos(mark, since))?;
+        feeder.set_listener(Matches(bell_of_matches), StatusMask::PUBLICATION_MATCHED);
+        let ready = Arc::new(AtomicBool::new(true));
+        let (told, wake) = (Arc::clone(&ready), Arc::clone(&bell.wake));
+        let arrived = move |_: &DataReader<SerializedData>| {
+            told.store(true, Ordering::SeqCst);
+            wake.set_trigger_value(true);
+        };
+        let subscriber = participant.create_subscriber(&topic.subscriber_qos())?;
+        let reader = subscriber.create_datareader_with_listener(
+            &of_participant,
+            &topic.reader_qos(mark, WAITING),
+            arrived,
+            StatusMask::DATA_AVAILABLE,
+        )?;
+        Ok(Self {
+            topic,
+            group,
+            reader,
+            feeder,
+            opaque,
+            ready,
+            batch: Vec::new(),
+            to_acknowledge: BTreeMap::new(),
+            readers: BTreeSet::new(),
+            feeds: Vec::new(),
+            registered: BTreeSet::new(),
+            counters: Counters::default(),
+        })
+    }
+
+    /// Takes what has arrived. True if there is more.
+    pub(crate) fn drain(&mut self, keeper: &mut AnyKeeper, writers: &Writers, now: WallTime) -> bool {
+        if !self.ready.swap(false, Ordering::SeqCst) {
+            return false;
+        }
+        let mut octets = 0;
+        loop {
+            let mut batch = std::mem::take(&mut self.batch);
+            // What cannot be taken any more has ended.
+            let taken = self.reader.take_into(BATCH, &mut batch).unwrap_or(0);
+            for sample in batch.drain(..) {
+                octets += self.take_one(sample, keeper, writers, now);
+            }
+            self.batch = batch;
+            if taken == 0 {
+                return false;
+            }
+            if octets >= TURN {
+                self.ready.store(true, Ordering::SeqCst);
+                return true;
+            }
+        }
+    }
+
+    fn take_one(
+        &mut self,
+        sample: Sample<SerializedData>,
+        keeper: &mut AnyKeeper,
+        writers: &Writers,
+        now: WallTime,
+    ) -> usize {
+        let info = sample.info;
+        let identity = info.identity();
+        if identity.sequence_number.0 == 0 {
+            // The loss of a writer, which discovery tells as well.
+            return 0;
+        }
+        let last = self.to_acknowledge.entry(identity.writer).or_insert(identity.sequence_number);
+        *last = (*last).max(identity.sequence_number);
+        let writer = writers.get(identity.writer);
+        // A writer that has gone since it wrote was looked at when it matched.
+        let is_ours = writer.is_none_or(|writer| writer.key.as_ref() == Some(&self.topic.key));
+        let is_copy = writer.is_some_and(|writer| writer.of_service);
+        if !is_ours || is_copy && info.original_sample.is_none() {
+            return 0;
+        }
+        let nothing = || SharedBytes::copy_from(&[]);
+        let (kind, payload) = match (sample.data, info.instance_state) {
+            (Some(data), _) => (Kind::Data, data.payload().clone()),
+            (None, InstanceState::NotAliveDisposed) => {
+                (Kind::Dispose, sample.key.map_or_else(nothing, |key| key.payload().clone()))
+            }
+            (None, _) => (Kind::Unregister, nothing()),
+        };
+        let head = Head {
+            group: self.group,
+            instance: info.instance_handle,
+            origin: info.origin(),
+            source_timestamp: info.source_timestamp,
+            expires: self.expiry(info.source_timestamp),
+            vendor: writer.map_or(dunlin::VendorId::DUNLIN, |writer| writer.data.vendor),
+            kind,
+            octets: u32::try_from(payload.len()).unwrap_or(u32::MAX),
+        };
+        let octets = payload.len();
+        match keeper.apply(&Change { head, payload }, now, is_copy) {
+            Verdict::Kept => self.counters.kept += 1,
+            Verdict::Duplicate => self.counters.duplicates += 1,
+            Verdict::Old | Verdict::Expired => self.counters.old += 1,
+            Verdict::Noted => {}
+        }
+        octets
+    }
+
+    fn expiry(&self, source: WallTime) -> Option<WallTime> {
+        let lifespan = self.topic.contract.lifespan;
+        (!lifespan.is_infinite()).then(|| source.plus(lifespan))
+    }
+
+    /// Acknowledges what was committed.
+    pub(crate) fn acknowledge(&mut self) {
+        for (writer, sequence_number) in std::mem::take(&mut self.to_acknowledge) {
+            if self.topic.key.reliable {
+                // It fails only if the reader is gone.
+                let _ = self.reader.commit(SampleIdentity { writer, sequence_number });
+            }
+        }
+    }
+
+    /// Looks which readers came and went.
+    pub(crate) fn look_at_readers(&mut self, keeper: &mut AnyKeeper, writers: &Writers, since: i64) {
+        let matched: BTreeSet<Guid> =
+            self.feeder.matched_subscriptions().into_iter().map(InstanceHandle::to_guid).collect();
+        self.feeds.retain(|feed| matched.contains(&feed.reader));
+        let own = (since, self.feeder.guid().unwrap_or_default());
+        for reader in matched.difference(&self.readers) {
+            let Ok(data) = self.feeder.matched_subscription_data((*reader).into()) else { continue };
+            let Some(manner) = Manner::of(&data) else { continue };
+            let once = manner == Manner::Once;
+            if once && (keeper.is_served(self.group, *reader) || writers.has_elder(&self.topic.key, own)) {
+                continue;
+            }
+            if once {
+                keeper.served(self.group, *reader);
+            }
+            self.counters.served += 1;
+            self.feeds.push(Feed::new(*reader, manner));
+        }
+        self.readers = matched;
+    }
+
+    /// Gives readers the next part of the history. Returns how long to wait for the next turn.
+    pub(crate) fn feed(&mut self, keeper: &mut AnyKeeper, writers: &Writers) -> Result<Duration, StoreError> {
+        let mut next = Duration::INFINITE;
+        for mut feed in std::mem::take(&mut self.feeds) {
+            match self.give(&mut feed, keeper, writers)? {
+                None => self.end(&feed, keeper),
+                Some(wait) => {
+                    next = next.min(wait);
+                    self.feeds.push(feed);
+                }
+            }
+        }
+        Ok(next)
+    }
+
+    /// None when the reader has all of it.
+    fn give(
+        &mut self,
+        feed: &mut Feed,
+        keeper: &mut AnyKeeper,
+        writers: &Writers,
+    ) -> Result<Option<Duration>, StoreError> {
+        for _ in 0..GIVEN {
+            let Some((place, instance)) = keeper.after(self.group, feed.place) else { return Ok(None) };
+            let kept = keeper.history(self.group).and_then(|history| history.at(place));
+            let Some(kept) = kept else { return Ok(None) };
+            let serves_itself = |writer: Guid| writers.get(writer).is_some_and(|it| it.serves_late_joiners());
+            if feed.manner == Manner::Once && serves_itself(kept.origin.writer) {
+                feed.place = Some(place);
+                continue;
+            }
+            // What is not committed yet comes with the next turn.
+            let Some(payload) = keeper.read(kept.position)? else {
+                return Ok(Some(Duration::from_millis(1)));
+            };
+            let data = serialized(&payload, (kept.kind, kept.vendor), (instance, self.opaque));
+            let params = WriteParams {
+                source_timestamp: Some(kept.source_timestamp),
+                original: Some(kept.origin),
+                only_for: Some(feed.reader),
+                ..WriteParams::default()
+            };
+            let written = match kept.kind {
+                Kind::Data => self.feeder.write_with(&data, &params),
+                _ => self.feeder.dispose_with(&data, &params),
+            };
+            match written {
+                Ok(_) => {
+                    self.counters.given += 1;
+                    feed.instances.insert(instance);
+                }
+                Err(WriteError::Timeout(_) | WriteError::InTask | WriteError::InSimulation) => {
+                    return Ok(Some(Duration::from_micros(500)));
+                }
+                // What cannot be written is no sample of the type; nobody could read it.
+                Err(_) => {}
+            }
+            feed.place = Some(place);
+        }
+        Ok(Some(Duration::ZERO))
+    }
+
+    /// Instances whose writers have gone have no writer at the reader either.
+    fn end(&mut self, feed: &Feed, keeper: &AnyKeeper) {
+        let Some(history) = keeper.history(self.group) else { return };
+        for instance in &feed.instances {
+            if history.has_writers(*instance) {
+                self.registered.insert(*instance);
+            } else {
+                self.unregister(*instance);
+            }
+        }
+    }
+
+    /// Ends instances whose last writer has gone.
+    pub(crate) fn end_instances(&mut self, without_writers: &[InstanceHandle]) {
+        for instance in without_writers {
+            if self.registered.remove(instance) {
+                self.unregister(*instance);
+            }
+        }
+    }
+
+    fn unregister(&self, instance: InstanceHandle) {
+        if self.topic.key.keyed {
+            // It is not registered if another reader's turn has ended it.
+            let _ = self.feeder.unregister_handle(instance);
+        }
+    }
+}
+
+/// Tells the service that readers came or went.
+struct Matches(Bell);
+
+impl dunlin::DataWriterListener<SerializedData> for Matches {
+    fn on_publication_matched(&self, _: &DataWriter<SerializedData>, _: dunlin::MatchedStatus) {
+        self.0.discovery();
+    }
+}

@@ -1,0 +1,388 @@
+//! The service: which topics there are, and the loop.
+
+use crate::config::ServiceConfig;
+use crate::feed::TopicState;
+use crate::keeper::{Keeper, OpenError};
+use crate::kept::{AnyKeeper, Bell, KeptTopic, Opening};
+use crate::store::{FileError, FileStore, MemoryStore, Store, StoreError};
+use crate::topic::{Topic, TopicKey};
+use crate::writers::{Writer, Writers};
+use dunlin::qos::{DomainParticipantQos, ServiceMark};
+use dunlin::{
+    CreateParticipantError, DCPS_PUBLICATION, DataReader, DcpsPublication, DomainParticipant, Duration,
+    DynamicType, GuardCondition, Guid, StatusMask, TypeDiscovery, WaitError, WaitSet, WallTime,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Between two looks at what discovery knows, if nothing is new.
+const LOOK: Duration = Duration::from_secs(1);
+/// Until a type that is asked for is looked for again.
+const TYPES: Duration = Duration::from_millis(20);
+/// How long after its start a service waits for writers that it knew before.
+const GRACE: Duration = Duration::from_secs(30);
+/// Until a store that could not be written is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Why a service cannot be made, or goes on no longer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServiceError {
+    /// The participant cannot be created.
+    #[error("it cannot take part in the domain: {0}")]
+    Participant(#[from] CreateParticipantError),
+    /// The file cannot be used.
+    #[error("{file}: {error}")]
+    File {
+        /// Its name.
+        file: String,
+        /// Why.
+        error: FileError,
+    },
+    /// What the store has cannot be taken up.
+    #[error("the store: {0}")]
+    Open(#[from] OpenError),
+    /// The loop cannot wait here.
+    #[error("the service cannot wait: {0}")]
+    Wait(#[from] WaitError),
+}
+
+/// Where a service keeps what it has.
+pub struct Stores {
+    /// TRANSIENT data.
+    pub transient: Box<dyn Store>,
+    /// PERSISTENT data; without it that is refused.
+    pub persistent: Option<Box<dyn Store>>,
+}
+
+/// See the [crate].
+pub struct Service {
+    config: ServiceConfig,
+    mark: ServiceMark,
+    since: i64,
+    participant: DomainParticipant,
+    bell: Bell,
+    _publications: Option<DataReader<DcpsPublication>>,
+    writers: Writers,
+    transient: AnyKeeper,
+    persistent: Option<AnyKeeper>,
+    topics: BTreeMap<TopicKey, KeptTopic>,
+    /// Topics that are not kept although they are to last, and why.
+    refusals: BTreeMap<TopicKey, String>,
+    look_at: WallTime,
+    retry_at: Option<WallTime>,
+    failed: Option<String>,
+}
+
+impl Service {
+    /// Opens the file and joins the domain. Data is kept once [`pump`](Self::pump) or [`run`](Self::run) is called.
+    ///
+    /// # Errors
+    /// When the file cannot be used, or the participant cannot be created.
+    pub fn new(config: ServiceConfig) -> Result<Self, ServiceError> {
+        let opened = config.file.as_ref().map(|file| {
+            FileStore::open(file)
+                .map_err(|error| ServiceError::File { file: file.display().to_string(), error })
+        });
+        let persistent = opened.transpose()?.map(|store| Box::new(store) as Box<dyn Store>);
+        Self::with_stores(config, Stores { transient: Box::new(MemoryStore::default()), persistent })
+    }
+
+    /// The same with stores of one's own.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_stores(config: ServiceConfig, stores: Stores) -> Result<Self, ServiceError> {
+        let contract = |description: &[u8]| Topic::decode(description).map(|topic| topic.contract);
+        let transient = Keeper::open(stores.transient, config.quota, contract)?;
+        let persistent =
+            stores.persistent.map(|store| Keeper::open(store, config.quota, contract)).transpose()?;
+        let mark = ServiceMark { kind: "durability".into(), id: config.name.clone(), path: Vec::new() };
+        let builder = DomainParticipant::builder(config.domain)
+            .name(format!("dunlin-store {}", config.name))
+            .qos(DomainParticipantQos::default().service(&mark));
+        let builder = match &config.config {
+            Some(settings) => builder.config(settings.clone()),
+            None => builder,
+        };
+        let participant = builder.build()?;
+        let bell = Bell { wake: Arc::new(GuardCondition::new()), news: Arc::new(AtomicBool::new(true)) };
+        let publications =
+            participant.builtin_subscriber().lookup_datareader::<DcpsPublication>(DCPS_PUBLICATION);
+        if let Some(reader) = &publications {
+            let bell = bell.clone();
+            let told = move |reader: &DataReader<DcpsPublication>| {
+                // It is told again of what is taken only.
+                let _ = reader.take(usize::MAX);
+                bell.discovery();
+            };
+            reader.set_listener(told, StatusMask::DATA_AVAILABLE);
+        }
+        let now = participant.current_time();
+        let mut service = Self {
+            mark,
+            since: now.0,
+            bell,
+            _publications: publications,
+            writers: Writers::default(),
+            transient,
+            persistent,
+            topics: BTreeMap::new(),
+            refusals: BTreeMap::new(),
+            look_at: now,
+            retry_at: None,
+            failed: None,
+            participant,
+            config,
+        };
+        service.take_up();
+        Ok(service)
+    }
+
+    /// Opens the topics that the stores have.
+    fn take_up(&mut self) {
+        let of = |keeper: &AnyKeeper| -> Vec<_> {
+            keeper.groups().filter_map(|(id, it)| Topic::decode(it).map(|topic| (id, topic))).collect()
+        };
+        let known: Vec<_> =
+            of(&self.transient).into_iter().chain(self.persistent.iter().flat_map(of)).collect();
+        for (group, topic) in known {
+            self.open(topic, |_, _| group);
+        }
+    }
+
+    fn open(&mut self, topic: Topic, group: impl FnOnce(&mut AnyKeeper, &Topic) -> u32) {
+        let key = topic.key.clone();
+        let keeper = if key.persistent { self.persistent.as_mut() } else { Some(&mut self.transient) };
+        let Some(keeper) = keeper else {
+            let why = "it is PERSISTENT, and there is no file = \"…\" in the configuration";
+            self.refusals.insert(key, why.into());
+            return;
+        };
+        if self.topics.len() >= self.config.most_topics {
+            let why = format!("there are {} topics already (limits.topics)", self.topics.len());
+            self.refusals.insert(key, why);
+            return;
+        }
+        let since = self.since.to_string();
+        let opening =
+            Opening { participant: &self.participant, mark: &self.mark, since: &since, bell: &self.bell };
+        match KeptTopic::open(topic.clone(), 0, &opening) {
+            Ok(mut kept) => {
+                kept.group = group(keeper, &topic);
+                self.refusals.remove(&key);
+                self.topics.insert(key, kept);
+            }
+            Err(error) => _ = self.refusals.insert(key, error.to_string()),
+        }
+    }
+
+    /// True when there is something to do: for a wait-set of whoever pumps.
+    #[must_use]
+    pub fn wake(&self) -> &GuardCondition {
+        &self.bell.wake
+    }
+
+    /// The participant.
+    #[must_use]
+    pub const fn participant(&self) -> &DomainParticipant {
+        &self.participant
+    }
+
+    /// The topics that are kept.
+    #[must_use]
+    pub fn states(&self) -> Vec<TopicState> {
+        self.topics.iter().filter_map(|(key, kept)| self.state(key, kept)).collect()
+    }
+
+    fn state(&self, key: &TopicKey, kept: &KeptTopic) -> Option<TopicState> {
+        let keeper = if key.persistent { self.persistent.as_ref()? } else { &self.transient };
+        let history = keeper.history(kept.group)?;
+        Some(TopicState {
+            topic: key.topic.clone(),
+            partitions: key.partitions.clone(),
+            persistent: key.persistent,
+            samples: history.len(),
+            instances: history.instances(),
+            octets: history.octets(),
+            counters: kept.counters,
+        })
+    }
+
+    /// Topics that are not kept although their writers ask for it, and why.
+    pub fn refusals(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.refusals.iter().map(|(key, why)| (&*key.topic, &**why))
+    }
+
+    /// Why the store cannot be written; nothing is acknowledged meanwhile.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        self.failed.as_deref()
+    }
+
+    /// Does what there is to do, without waiting for anything but the disk. Returns when to call it again at the latest, if
+    /// [`wake`](Self::wake) does not ask for it before.
+    pub fn pump(&mut self) -> Duration {
+        let now = self.participant.current_time();
+        self.bell.wake.set_trigger_value(false);
+        let is_due = self.look_at <= now || self.look_at > now.plus(LOOK);
+        if self.bell.news.swap(false, Ordering::SeqCst) || is_due {
+            self.look(now);
+        }
+        let mut next = self.look_at.since(now).max(Duration::ZERO);
+        if self.retry_at.is_some_and(|at| at > now && at <= now.plus(RETRY)) {
+            return next.min(RETRY);
+        }
+        if self.take_in(now) {
+            next = Duration::ZERO;
+        }
+        if let Err(error) = self.commit() {
+            self.failed = Some(error.to_string());
+            self.retry_at = Some(now.plus(RETRY));
+            return next.min(RETRY);
+        }
+        (self.failed, self.retry_at) = (None, None);
+        next.min(self.give_out(now))
+    }
+
+    /// Takes what has arrived. True if there is more.
+    fn take_in(&mut self, now: WallTime) -> bool {
+        let mut more = false;
+        for (key, kept) in &mut self.topics {
+            let keeper = if key.persistent { self.persistent.as_mut() } else { Some(&mut self.transient) };
+            let Some(keeper) = keeper else { continue };
+            more |= kept.drain(keeper, &self.writers, now);
+        }
+        let keepers = self.persistent.iter_mut().chain([&mut self.transient]);
+        for keeper in keepers {
+            if keeper.next_due().is_some_and(|due| due <= now) {
+                keeper.prune(now);
+            }
+        }
+        more
+    }
+
+    /// Makes last what was taken in, and only then acknowledges it.
+    fn commit(&mut self) -> Result<(), StoreError> {
+        self.transient.commit()?;
+        if let Some(keeper) = &mut self.persistent {
+            keeper.commit()?;
+        }
+        self.topics.values_mut().for_each(KeptTopic::acknowledge);
+        Ok(())
+    }
+
+    /// Gives readers their history. Returns how long to wait for the next turn.
+    fn give_out(&mut self, now: WallTime) -> Duration {
+        let mut next = Duration::INFINITE;
+        for (key, kept) in &mut self.topics {
+            let keeper = if key.persistent { self.persistent.as_mut() } else { Some(&mut self.transient) };
+            let Some(keeper) = keeper else { continue };
+            kept.end_instances(&keeper.take_without_writers(kept.group));
+            match kept.feed(keeper, &self.writers) {
+                Ok(wait) => next = next.min(wait),
+                Err(error) => {
+                    self.failed = Some(error.to_string());
+                    next = next.min(RETRY);
+                }
+            }
+        }
+        let keepers = self.persistent.iter().chain([&self.transient]);
+        let due = keepers.filter_map(Keeper::next_due).min();
+        next.min(due.map_or(Duration::INFINITE, |due| due.since(now).max(Duration::ZERO)))
+    }
+
+    /// Looks at what discovery knows.
+    fn look(&mut self, now: WallTime) {
+        self.look_at = now.plus(LOOK);
+        let gone = self.writers.learn(&self.participant);
+        self.lose(now, &gone);
+        let new: Vec<Writer> = self.writers.all().filter(|writer| self.is_new(writer)).cloned().collect();
+        for writer in new {
+            self.meet(now, &writer);
+        }
+        for (key, kept) in &mut self.topics {
+            let keeper = if key.persistent { self.persistent.as_mut() } else { Some(&mut self.transient) };
+            if let Some(keeper) = keeper {
+                kept.look_at_readers(keeper, &self.writers, self.since);
+            }
+        }
+    }
+
+    /// Takes note of writers that have gone, and after a while of those that never came back.
+    fn lose(&mut self, now: WallTime, gone: &[Guid]) {
+        let settled = now.since(WallTime(self.since)) >= GRACE;
+        for (key, kept) in &mut self.topics {
+            let keeper = if key.persistent { self.persistent.as_mut() } else { Some(&mut self.transient) };
+            let Some(keeper) = keeper else { continue };
+            let Some(history) = keeper.history(kept.group) else { continue };
+            let is_lost =
+                |writer: &Guid| gone.contains(writer) || settled && self.writers.get(*writer).is_none();
+            let lost: Vec<Guid> = history.writers().filter(is_lost).collect();
+            for writer in lost {
+                keeper.writer_lost(kept.group, writer, now);
+            }
+        }
+    }
+
+    fn is_new(&self, writer: &Writer) -> bool {
+        let Some(key) = &writer.key else { return false };
+        !self.topics.contains_key(key)
+            && writer.data.qos.property.service().is_none_or(|mark| mark.id != self.mark.id)
+            && self.is_wanted(key)
+    }
+
+    /// Whether the configuration is about a topic.
+    fn is_wanted(&self, key: &TopicKey) -> bool {
+        let default = [String::new()];
+        let partitions = if key.partitions.is_empty() { &default[..] } else { &key.partitions[..] };
+        self.config.topics.judge(&key.topic).is_ok()
+            && self.config.types.judge(&key.type_name).is_ok()
+            && partitions.iter().any(|name| self.config.partitions.judge(name).is_ok())
+    }
+
+    /// Opens the topic of a writer.
+    fn meet(&mut self, now: WallTime, writer: &Writer) {
+        let Some(key) = writer.key.clone().filter(|key| !self.topics.contains_key(key)) else { return };
+        let refuse = |service: &mut Self, why: String| _ = service.refusals.insert(key.clone(), why);
+        if writer.data.publisher_qos.presentation.coherent_access {
+            return refuse(self, "its coherent sets would not be whole".into());
+        }
+        let ty = match self.participant.discovered_type(writer.data.guid) {
+            TypeDiscovery::Known(known) => match DynamicType::new(known.graph, known.root) {
+                Ok(ty) => Some(ty),
+                Err(error) => return refuse(self, format!("its type cannot be used: {error}")),
+            },
+            TypeDiscovery::NotAnnounced => None,
+            TypeDiscovery::Pending => {
+                self.look_at = now.plus(TYPES);
+                return refuse(self, "its type is being asked for".into());
+            }
+            TypeDiscovery::Refused(why) => return refuse(self, format!("its type cannot be known: {why}")),
+        };
+        let topic = Topic::of(key.clone(), &writer.data, ty.as_ref());
+        self.open(topic, |keeper, topic| keeper.add(topic.contract.clone(), topic.encode()));
+    }
+
+    /// Waits and pumps until `stop` is true.
+    ///
+    /// # Errors
+    /// When this thread cannot wait.
+    pub fn run(&mut self, stop: &GuardCondition) -> Result<(), ServiceError> {
+        let set = WaitSet::new();
+        set.attach_condition(self.bell.wake.condition());
+        set.attach_condition(stop.condition());
+        while !stop.condition().trigger_value() {
+            let next = self.pump();
+            if next == Duration::ZERO {
+                continue;
+            }
+            match set.wait(next) {
+                Ok(_) | Err(WaitError::Timeout) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,229 @@
+//! What a late joiner gets from a service when the writer has gone.
+
+use crate::support::*;
+use dunlin::InstanceState;
+use dunlin::qos::{DestinationOrderKind, DurabilityKind};
+use dunlin::sim::{Result, Sim};
+
+/// Writes ten positions of three instances.
+fn write_tracks(sim: &mut Sim, node: &dunlin::sim::Node, writer: &dunlin::DataWriter<Track>) -> Result {
+    for position in 0..10 {
+        for id in 0..3 {
+            node.run(|| writer.write(&track(id, position)))?;
+        }
+        sim.run_for(millis(20))?;
+    }
+    Ok(())
+}
+
+fn last(depth: i64) -> Vec<(u32, i64)> {
+    (0..3).flat_map(|id| (10 - depth..10).map(move |position| (id, position))).collect()
+}
+
+/// How many seeds; more by SEEDS.
+fn seeds(usual: u64) -> std::ops::Range<u64> {
+    0..std::env::var("SEEDS").ok().and_then(|it| it.parse().ok()).unwrap_or(usual)
+}
+
+#[test]
+fn a_late_joiner_gets_what_durability_service_says_of_a_writer_that_crashed() {
+    bad_network().seeds(seeds(12), |sim| {
+        let (a, s, b) = (sim.node("a"), sim.node("s"), sim.node("b"));
+        let depth = 1 + (sim.random() % 4) as i32;
+        let kind = if sim.random() % 2 == 0 { DurabilityKind::Transient } else { DurabilityKind::Persistent };
+        serve(&s, "s", &Disk::default());
+        let writer = writer(sim, &a, &writer_qos(depth).durability(kind))?;
+        write_tracks(sim, &a, &writer)?;
+        stored(sim, &a, &writer)?;
+        a.crash();
+        let wait = sim.random() % 20;
+        sim.run_for(secs(wait as i64))?;
+        let late = reader(sim, &b, &reader_qos().durability(kind))?;
+        sim.run_until(|| late.stats().delivered >= 3 * depth as u64, secs(60))?;
+        sim.run_for(secs(10))?;
+        assert_eq!(values(&take(&b, &late)), last(depth.into()));
+        Ok(())
+    });
+}
+
+#[test]
+fn what_was_acknowledged_is_there_after_the_service_and_the_writer_crashed() {
+    bad_network().seeds(seeds(8), |sim| {
+        let (a, s, b) = (sim.node("a"), sim.node("s"), sim.node("b"));
+        serve(&s, "s", &Disk::default());
+        let writer = writer(sim, &a, &writer_qos(2))?;
+        write_tracks(sim, &a, &writer)?;
+        stored(sim, &a, &writer)?;
+        s.crash();
+        a.crash();
+        sim.run_for(secs(3))?;
+        s.restart();
+        let late = reader(sim, &b, &reader_qos())?;
+        sim.run_until(|| late.stats().delivered >= 6, secs(60))?;
+        sim.run_for(secs(5))?;
+        assert_eq!(values(&take(&b, &late)), last(2));
+        Ok(())
+    });
+}
+
+#[test]
+fn a_reader_that_is_there_when_the_service_comes_back_sees_nothing_twice() {
+    bad_network().seeds(seeds(8), |sim| {
+        let (a, s, b) = (sim.node("a"), sim.node("s"), sim.node("b"));
+        serve(&s, "s", &Disk::default());
+        let writer = writer(sim, &a, &writer_qos(3))?;
+        // One that drops copies, and one that would show them.
+        let drops = reader(sim, &b, &reader_qos())?;
+        let shows = reader(sim, &b, &reader_qos().remove_duplicates(false))?;
+        sim.run_until(|| writer.matched_subscriptions().len() == 3, secs(60))?;
+        write_tracks(sim, &a, &writer)?;
+        stored(sim, &a, &writer)?;
+        for _ in 0..2 {
+            s.crash();
+            sim.run_for(secs(3))?;
+            s.restart();
+            sim.run_for(secs(30))?;
+        }
+        assert_eq!(values(&take(&b, &drops)), last(10));
+        assert_eq!(values(&take(&b, &shows)), last(10));
+        Ok(())
+    });
+}
+
+#[test]
+fn a_reader_that_shows_copies_gets_each_sample_once() {
+    bad_network().seeds(seeds(8), |sim| {
+        let (a, s, b, c) = (sim.node("a"), sim.node("s"), sim.node("b"), sim.node("c"));
+        serve(&s, "s", &Disk::default());
+        let gone = writer(sim, &a, &writer_qos(2))?;
+        write_tracks(sim, &a, &gone)?;
+        stored(sim, &a, &gone)?;
+        a.run(|| gone.publisher().participant().delete_contained_entities())?;
+        let alive = writer(sim, &c, &writer_qos(2))?;
+        c.run(|| alive.write(&track(7, 70)))?;
+        stored(sim, &c, &alive)?;
+        sim.run_for(secs(5))?;
+        let late = reader(sim, &b, &reader_qos().remove_duplicates(false))?;
+        sim.run_until(|| late.stats().delivered >= 7, secs(60))?;
+        c.run(|| alive.write(&track(7, 71)))?;
+        sim.run_for(secs(20))?;
+        let mut expected = last(2);
+        expected.extend([(7, 70), (7, 71)]);
+        assert_eq!(values(&take(&b, &late)), expected);
+        Ok(())
+    });
+}
+
+#[test]
+fn an_instance_that_ended_comes_with_its_end_or_not_at_all() {
+    bad_network().seeds(seeds(6), |sim| {
+        let (a, s, b) = (sim.node("a"), sim.node("s"), sim.node("b"));
+        serve(&s, "s", &Disk::default());
+        let mut service = keeping(1);
+        service.service_cleanup_delay = secs(60);
+        let writer = writer(sim, &a, &writer_qos(1).durability_service(service))?;
+        // Of what is written before, the writer itself keeps the last change of each instance.
+        sim.run_until(|| !writer.matched_subscriptions().is_empty(), secs(60))?;
+        a.run(|| writer.write(&track(1, 5)))?;
+        a.run(|| writer.write(&track(2, 5)))?;
+        a.run(|| writer.dispose(&track(1, 0)))?;
+        a.run(|| writer.unregister_instance(&track(1, 0)))?;
+        stored(sim, &a, &writer)?;
+        a.run(|| writer.publisher().participant().delete_contained_entities())?;
+        sim.run_for(secs(3))?;
+        let late = reader(sim, &b, &reader_qos())?;
+        sim.run_until(|| late.stats().delivered >= 3, secs(60))?;
+        sim.run_for(secs(5))?;
+        let samples = take(&b, &late);
+        assert_eq!(values(&samples), [(1, 5), (2, 5)]);
+        let state = |id| {
+            let of = samples.iter().filter(|it| it.data.as_ref().is_some_and(|it| it.id == id));
+            of.map(|it| it.info.instance_state).next_back()
+        };
+        assert_eq!(state(1), Some(InstanceState::NotAliveDisposed));
+        assert_eq!(state(2), Some(InstanceState::NotAliveNoWriters));
+        sim.run_for(secs(70))?;
+        let later = reader(sim, &b, &reader_qos())?;
+        sim.run_until(|| later.stats().delivered >= 1, secs(60))?;
+        sim.run_for(secs(10))?;
+        assert_eq!(values(&take(&b, &later)), [(2, 5)]);
+        Ok(())
+    });
+}
+
+#[test]
+fn when_the_last_writer_has_gone_late_joiners_see_that() {
+    bad_network().seeds(seeds(6), |sim| {
+        let (a, s, b) = (sim.node("a"), sim.node("s"), sim.node("b"));
+        serve(&s, "s", &Disk::default());
+        let writer = writer(sim, &a, &writer_qos(1))?;
+        a.run(|| writer.write(&track(1, 5)))?;
+        stored(sim, &a, &writer)?;
+        let before = reader(sim, &b, &reader_qos())?;
+        sim.run_until(|| before.stats().delivered >= 1, secs(60))?;
+        sim.run_for(secs(5))?;
+        a.run(|| writer.publisher().participant().delete_contained_entities())?;
+        sim.run_for(secs(10))?;
+        let after = reader(sim, &b, &reader_qos())?;
+        sim.run_until(|| after.stats().delivered >= 1, secs(60))?;
+        sim.run_for(secs(5))?;
+        for reader in [before, after] {
+            let samples = take(&b, &reader);
+            assert_eq!(values(&samples), [(1, 5)]);
+            assert!(samples.iter().all(|it| it.info.instance_state == InstanceState::NotAliveNoWriters));
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn by_source_timestamp_the_newest_samples_are_kept_whenever_they_come() {
+    bad_network().seeds(seeds(6), |sim| {
+        let (a, s, b, c) = (sim.node("a"), sim.node("s"), sim.node("b"), sim.node("c"));
+        serve(&s, "s", &Disk::default());
+        let qos = writer_qos(2).destination_order(DestinationOrderKind::BySourceTimestamp);
+        let one = writer(sim, &a, &qos)?;
+        let other = writer(sim, &c, &qos)?;
+        let now = a.run(|| one.publisher().participant().current_time());
+        for position in [5, 9] {
+            a.run(|| one.write_w_timestamp(&track(1, position), now.plus(secs(position))))?;
+        }
+        stored(sim, &a, &one)?;
+        for position in [1, 7] {
+            c.run(|| other.write_w_timestamp(&track(1, position), now.plus(secs(position))))?;
+        }
+        stored(sim, &c, &other)?;
+        a.crash();
+        c.crash();
+        sim.run_for(secs(20))?;
+        let late = reader(sim, &b, &reader_qos().destination_order(DestinationOrderKind::BySourceTimestamp))?;
+        sim.run_until(|| late.stats().delivered >= 2, secs(60))?;
+        sim.run_for(secs(10))?;
+        assert_eq!(values(&take(&b, &late)), [(1, 7), (1, 9)]);
+        Ok(())
+    });
+}
+
+#[test]
+fn nothing_is_acknowledged_while_the_disk_is_full() {
+    bad_network().seeds(seeds(6), |sim| {
+        let (a, s, b) = (sim.node("a"), sim.node("s"), sim.node("b"));
+        let disk = Disk::default();
+        serve(&s, "s", &disk);
+        let writer = writer(sim, &a, &writer_qos(2))?;
+        a.run(|| writer.write(&track(1, 1)))?;
+        stored(sim, &a, &writer)?;
+        disk.set_full(true);
+        a.run(|| writer.write(&track(1, 2)))?;
+        let is_stored = is_stored(&a, &writer);
+        sim.run_for(secs(20))?;
+        assert!(!is_stored(), "it cannot be stored");
+        disk.set_full(false);
+        sim.run_until(is_stored, secs(60))?;
+        a.crash();
+        let late = reader(sim, &b, &reader_qos())?;
+        sim.run_until(|| late.stats().delivered >= 2, secs(60))?;
+        assert_eq!(values(&take(&b, &late)), [(1, 1), (1, 2)]);
+        Ok(())
+    });
+}

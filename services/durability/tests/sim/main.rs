@@ -1,0 +1,5 @@
+//! The service in the simulator, through the public API alone.
+
+mod keeping;
+mod support;
+mod together;

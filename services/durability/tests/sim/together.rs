@@ -1,0 +1,74 @@
+//! Two services side by side.
+
+use crate::support::*;
+use dunlin::sim::Node;
+
+#[test]
+fn two_services_give_no_doubles_and_stand_in_for_each_other() {
+    bad_network().seeds(0..8, |sim| {
+        let nodes: Vec<Node> = ["a", "s", "t", "b"].into_iter().map(|name| sim.node(name)).collect();
+        let [a, s, t, b] = &nodes[..] else { unreachable!() };
+        serve(s, "s", &Disk::default());
+        serve(t, "t", &Disk::default());
+        let writer = writer(sim, a, &writer_qos(3))?;
+        sim.run_until(|| writer.matched_subscriptions().len() == 2, secs(60))?;
+        for position in 0..10 {
+            a.run(|| writer.write(&track(1, position)))?;
+        }
+        stored(sim, a, &writer)?;
+        sim.run_for(secs(5))?;
+        a.run(|| writer.publisher().participant().delete_contained_entities())?;
+        sim.run_for(secs(5))?;
+        for qos in [reader_qos(), reader_qos().remove_duplicates(false)] {
+            let late = reader(sim, b, &qos)?;
+            sim.run_until(|| late.stats().delivered >= 3, secs(60))?;
+            sim.run_for(secs(20))?;
+            assert_eq!(values(&take(b, &late)), [(1, 7), (1, 8), (1, 9)]);
+        }
+        if sim.random() % 2 == 0 {
+            s.crash()
+        } else {
+            t.crash()
+        }
+        sim.run_for(secs(30))?;
+        let late = reader(sim, b, &reader_qos())?;
+        sim.run_until(|| late.stats().delivered >= 3, secs(60))?;
+        sim.run_for(secs(5))?;
+        assert_eq!(values(&take(b, &late)), [(1, 7), (1, 8), (1, 9)]);
+        Ok(())
+    });
+}
+
+#[test]
+fn services_that_were_apart_have_the_same_after_they_met() {
+    bad_network().seeds(0..6, |sim| {
+        let nodes: Vec<Node> = ["a", "s", "c", "t", "b"].into_iter().map(|name| sim.node(name)).collect();
+        let [a, s, c, t, b] = &nodes[..] else { unreachable!() };
+        serve(s, "s", &Disk::default());
+        serve(t, "t", &Disk::default());
+        let (one, other) = (writer(sim, a, &writer_qos(1))?, writer(sim, c, &writer_qos(1))?);
+        sim.run_until(
+            || one.matched_subscriptions().len() == 2 && other.matched_subscriptions().len() == 2,
+            secs(60),
+        )?;
+        sim.partition(&[a, s], &[c, t, b]);
+        sim.run_for(secs(60))?;
+        a.run(|| one.write(&track(1, 1)))?;
+        c.run(|| other.write(&track(2, 2)))?;
+        sim.run_for(secs(5))?;
+        // Their writers go before the parts see each other again.
+        a.crash();
+        c.crash();
+        sim.run_for(secs(60))?;
+        sim.heal();
+        sim.run_for(secs(60))?;
+        // What the other one had is there without it.
+        s.crash();
+        sim.run_for(secs(30))?;
+        let late = reader(sim, b, &reader_qos())?;
+        sim.run_until(|| late.stats().delivered >= 2, secs(60))?;
+        sim.run_for(secs(5))?;
+        assert_eq!(values(&take(b, &late)), [(1, 1), (2, 2)]);
+        Ok(())
+    });
+}

@@ -1,0 +1,6 @@
+//! What is kept, and whether it lasts: histories against a model, back ends against each other, crashes at every point.
+
+mod conformance;
+mod crashes;
+mod histories;
+mod support;
