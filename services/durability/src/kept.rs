@@ -24,7 +24,7 @@ const TURN: usize = 8 << 20;
 /// Changes given to a reader in one turn.
 const GIVEN: usize = 2048;
 /// Changes that wait at the reader while the store is busy.
-const WAITING: i32 = 65_536;
+const WAITING: i32 = 16_384;
 
 /// What tells the service that there is something to do.
 #[derive(Clone)]
@@ -211,22 +211,26 @@ impl KeptTopic {
 
     /// Looks which readers came and went.
     pub(crate) fn look_at_readers(&mut self, keeper: &mut AnyKeeper, writers: &Writers, since: i64) {
-        let matched: BTreeSet<Guid> =
+        let mut matched: BTreeSet<Guid> =
             self.feeder.matched_subscriptions().into_iter().map(InstanceHandle::to_guid).collect();
         self.feeds.retain(|feed| matched.contains(&feed.reader));
         let own = (since, self.feeder.guid().unwrap_or_default());
-        for reader in matched.difference(&self.readers) {
-            let Ok(data) = self.feeder.matched_subscription_data((*reader).into()) else { continue };
+        for reader in matched.difference(&self.readers).copied().collect::<Vec<_>>() {
+            let Ok(data) = self.feeder.matched_subscription_data(reader.into()) else {
+                // It has gone meanwhile, or comes with the next look.
+                matched.remove(&reader);
+                continue;
+            };
             let Some(manner) = Manner::of(&data) else { continue };
             let once = manner == Manner::Once;
-            if once && (keeper.is_served(self.group, *reader) || writers.has_elder(&self.topic.key, own)) {
+            if once && (keeper.is_served(self.group, reader) || writers.has_elder(&self.topic.key, own)) {
                 continue;
             }
             if once {
-                keeper.served(self.group, *reader);
+                keeper.served(self.group, reader);
             }
             self.counters.served += 1;
-            self.feeds.push(Feed::new(*reader, manner));
+            self.feeds.push(Feed::new(reader, manner));
         }
         self.readers = matched;
     }
@@ -264,7 +268,13 @@ impl KeptTopic {
             }
             // What is not committed yet comes with the next turn.
             let Some(payload) = keeper.read(kept.position)? else {
-                return Ok(Some(Duration::from_millis(1)));
+                if keeper.is_dirty() {
+                    // It is committed with the next turn.
+                    return Ok(Some(Duration::from_millis(1)));
+                }
+                // Of a file that was damaged.
+                feed.place = Some(place);
+                continue;
             };
             let data = serialized(&payload, (kept.kind, kept.vendor), (instance, self.opaque));
             let params = WriteParams {

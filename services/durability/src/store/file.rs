@@ -270,8 +270,8 @@ fn parse_note_key(octets: &[u8]) -> Option<NoteKey> {
     Some(NoteKey { group, kind: NoteKind::from_octet(kind)?, of: crate::change::take(rest)? })
 }
 
-impl Store for FileStore {
-    fn groups(&mut self) -> Result<Vec<(GroupId, Vec<u8>)>, StoreError> {
+impl FileStore {
+    fn read_groups(&mut self) -> Result<Vec<(GroupId, Vec<u8>)>, StoreError> {
         let reading = self.database.begin_read().map_err(backend)?;
         let table = reading.open_table(GROUPS).map_err(backend)?;
         let mut groups = Vec::new();
@@ -285,7 +285,7 @@ impl Store for FileStore {
         Ok(groups)
     }
 
-    fn scan(&mut self, visit: Visit<'_>) -> Result<(), StoreError> {
+    fn read_heads(&mut self, visit: Visit<'_>) -> Result<(), StoreError> {
         let reading = self.database.begin_read().map_err(backend)?;
         let table = reading.open_table(HEADS).map_err(backend)?;
         for row in table.iter().map_err(backend)? {
@@ -296,7 +296,7 @@ impl Store for FileStore {
         Ok(())
     }
 
-    fn notes(&mut self, visit: VisitNote<'_>) -> Result<(), StoreError> {
+    fn read_notes(&mut self, visit: VisitNote<'_>) -> Result<(), StoreError> {
         let reading = self.database.begin_read().map_err(backend)?;
         let table = reading.open_table(NOTES).map_err(backend)?;
         for row in table.iter().map_err(backend)? {
@@ -307,7 +307,7 @@ impl Store for FileStore {
         Ok(())
     }
 
-    fn read(&mut self, position: Position) -> Result<Option<Payload>, StoreError> {
+    fn read_payload(&mut self, position: Position) -> Result<Option<Payload>, StoreError> {
         if self.payloads.is_none() {
             let reading = self.database.begin_read().map_err(backend)?;
             self.payloads = Some(reading.open_table(PAYLOADS).map_err(backend)?);
@@ -316,12 +316,35 @@ impl Store for FileStore {
         let found = table.get(position).map_err(backend)?;
         Ok(found.map(|octets| Payload::copy_from(octets.value())))
     }
+}
+
+impl Store for FileStore {
+    fn groups(&mut self) -> Result<Vec<(GroupId, Vec<u8>)>, StoreError> {
+        sound(|| self.read_groups())
+    }
+
+    fn scan(&mut self, visit: Visit<'_>) -> Result<(), StoreError> {
+        sound(|| self.read_heads(visit))
+    }
+
+    fn notes(&mut self, visit: VisitNote<'_>) -> Result<(), StoreError> {
+        sound(|| self.read_notes(visit))
+    }
+
+    fn read(&mut self, position: Position) -> Result<Option<Payload>, StoreError> {
+        sound(|| self.read_payload(position))
+    }
 
     fn commit(&mut self, steps: &[Step]) -> Result<(), StoreError> {
         // What is being read is kept as long as somebody reads it.
         self.payloads = None;
-        self.try_commit(steps).map_err(|error| StoreError::Backend(error))
+        sound(|| self.try_commit(steps).map_err(|error| StoreError::Backend(error)))
     }
+}
+
+/// What a database says of itself, or that it does not hold together.
+fn sound<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    caught(work).unwrap_or_else(|| Err(damaged("its structure does not hold; restore it from an export")))
 }
 
 /// Does something with a database. Of files whose octets were changed redb promises an error but asserts in places: `None` is a panic.
