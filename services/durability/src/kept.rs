@@ -292,7 +292,12 @@ impl KeptTopic {
                     self.counters.given += 1;
                     feed.instances.insert(instance);
                 }
-                Err(WriteError::Timeout(_) | WriteError::InTask | WriteError::InSimulation) => {
+                Err(
+                    WriteError::Timeout(_)
+                    | WriteError::OutOfResources
+                    | WriteError::InTask
+                    | WriteError::InSimulation,
+                ) => {
                     return Ok(Some(Duration::from_micros(500)));
                 }
                 // What cannot be written is no sample of the type; nobody could read it.

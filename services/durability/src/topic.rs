@@ -12,7 +12,7 @@ const MAX_PART: usize = 256 << 10;
 /// Most partitions of a publisher that are kept apart.
 const MAX_PARTITIONS: usize = 256;
 /// Samples on their way to readers, of one history.
-const ON_THEIR_WAY: i32 = 8192;
+const ON_THEIR_WAY: i32 = 2048;
 /// The layout of descriptions.
 const LAYOUT: &str = "1";
 

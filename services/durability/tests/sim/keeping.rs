@@ -227,3 +227,23 @@ fn nothing_is_acknowledged_while_the_disk_is_full() {
         Ok(())
     });
 }
+
+#[test]
+fn a_history_longer_than_what_may_be_on_its_way_comes_whole() {
+    let mut sim = Sim::new(3);
+    let (a, s, b) = (sim.node("a"), sim.node("s"), sim.node("b"));
+    serve(&s, "s", &Disk::default());
+    let writer = writer(&mut sim, &a, &writer_qos(10_000)).unwrap();
+    sim.run_until(|| !writer.matched_subscriptions().is_empty(), secs(60)).unwrap();
+    for position in 0..6000 {
+        a.run(|| writer.write(&track(1, position))).unwrap();
+        if position % 100 == 0 {
+            sim.run_for(millis(50)).unwrap();
+        }
+    }
+    stored(&mut sim, &a, &writer).unwrap();
+    a.crash();
+    let late = reader(&mut sim, &b, &reader_qos()).unwrap();
+    sim.run_until(|| late.stats().delivered >= 6000, secs(120)).unwrap();
+    assert_eq!(values(&take(&b, &late)), (0..6000).map(|position| (1, position)).collect::<Vec<_>>());
+}

@@ -18,13 +18,21 @@ impl Content {
     fn of(store: &mut dyn Store) -> Self {
         let mut content = Self { groups: store.groups().unwrap().into_iter().collect(), ..Self::default() };
         let mut heads = Vec::new();
-        store.scan(&mut |position, head| Ok(heads.push((position, head)))).unwrap();
+        let mut scanned = |position, head| {
+            heads.push((position, head));
+            Ok(())
+        };
+        store.scan(&mut scanned).unwrap();
         assert!(heads.is_sorted_by_key(|(position, _)| *position));
         for (position, head) in heads {
             let payload = store.read(position).unwrap().expect("it has a head").to_vec();
             content.changes.insert(position, (head, payload));
         }
-        store.notes(&mut |key, note| Ok(drop(content.notes.insert(key, note.to_vec())))).unwrap();
+        let mut noted = |key, note: &[u8]| {
+            content.notes.insert(key, note.to_vec());
+            Ok(())
+        };
+        store.notes(&mut noted).unwrap();
         content
     }
 
