@@ -28,9 +28,30 @@ const fn alignment(size: usize) -> usize {
     if size > 8 { 8 } else { size }
 }
 
+/// Elements that are octets already are copied as they are, all at once.
+fn themselves(items: &[u8]) -> Option<&[u8]> {
+    Some(items)
+}
+
+fn copied(octets: &[u8]) -> Option<Vec<u8>> {
+    Some(octets.to_vec())
+}
+
+/// Others are converted one by one.
+fn no_octets<T>(_: &[T]) -> Option<&[u8]> {
+    None
+}
+
+fn no_copy<T>(_: &[u8]) -> Option<Vec<T>> {
+    None
+}
+
 /// Implements the traits for a type of `$size` bytes that converts to and from the unsigned integer `$raw`.
 macro_rules! primitive {
-    ($($ty:ty, $raw:ty, $write:ident, $read:ident, $to:expr, $from:expr, $default:expr;)*) => {$(
+    ($($ty:ty, $raw:ty, $write:ident, $read:ident, $to:expr, $from:expr, $default:expr;)*) => {
+        primitive!($($ty, $raw, $write, $read, $to, $from, $default, no_octets, no_copy;)*);
+    };
+    ($($ty:ty, $raw:ty, $write:ident, $read:ident, $to:expr, $from:expr, $default:expr, $octets:ident, $copy:ident;)*) => {$(
         impl CdrWrite for $ty {
             const KIND: ElementKind = ElementKind::Primitive;
             const LENGTH_CODE: LengthCode = LengthCode::of_primitive(size_of::<$raw>());
@@ -54,6 +75,10 @@ macro_rules! primitive {
 
             #[inline]
             fn write_slice(items: &[Self], e: &mut Encoder<'_>) -> Result<(), CdrError> {
+                if let Some(octets) = $octets(items) {
+                    e.write_bytes(octets);
+                    return Ok(());
+                }
                 e.write_items(
                     items,
                     alignment(size_of::<$raw>()),
@@ -92,7 +117,11 @@ macro_rules! primitive {
 
             fn read_vec(d: &mut Decoder<'de>, n: usize) -> Result<Vec<Self>, CdrError> {
                 d.claim(n.saturating_mul(size_of::<Self>()))?;
-                let items = d.read_items::<{ size_of::<$raw>() }>(n, alignment(size_of::<$raw>()))?.iter();
+                let items = d.read_items::<{ size_of::<$raw>() }>(n, alignment(size_of::<$raw>()))?;
+                if let Some(copy) = $copy(items.as_flattened()) {
+                    return Ok(copy);
+                }
+                let items = items.iter();
                 Ok(match d.endianness() {
                     Endianness::Big => items.map(|b| $from(<$raw>::from_be_bytes(*b))).collect(),
                     Endianness::Little => items.map(|b| $from(<$raw>::from_le_bytes(*b))).collect(),
@@ -123,7 +152,10 @@ const fn same<T: Copy>(value: T) -> T {
 }
 
 primitive! {
-    u8, u8, write_u8, read_u8, same, same, 0;
+    u8, u8, write_u8, read_u8, same, same, 0, themselves, copied;
+}
+
+primitive! {
     i8, u8, write_u8, read_u8, i8::cast_unsigned, u8::cast_signed, 0;
     u16, u16, write_u16, read_u16, same, same, 0;
     i16, u16, write_u16, read_u16, i16::cast_unsigned, u16::cast_signed, 0;
