@@ -10,6 +10,7 @@ mod clock;
 mod line;
 mod roles;
 mod serve;
+mod spread;
 
 pub use can::Can;
 pub use line::Line;

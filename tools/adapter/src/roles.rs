@@ -1,5 +1,6 @@
 //! What each side of a measurement does with its endpoints, whatever the implementation.
 
+use crate::spread::Spread;
 use crate::{OnPayload, Session, Write, clock};
 use anyhow::{Result, bail};
 use std::str::FromStr;
@@ -15,6 +16,8 @@ const MAX_DELAYS: usize = 4_000_000;
 /// Payloads up to this many octets are small: at full speed the clock is read for some of them only, because reading it for
 /// each would be a good part of what is measured.
 const SMALL: usize = 1_024;
+/// So many calls are not timed: they fill what lies between both sides, and return at once.
+const FILLING: u64 = 8;
 /// Small samples between two looks at the clock.
 const LOOK_EVERY: u64 = 16;
 
@@ -224,12 +227,14 @@ pub(crate) struct Blast {
     pub(crate) by_chance: bool,
 }
 
-/// What a source did: samples written, how many the implementation refused, and for how long it wrote.
+/// What a source did: samples written, how many the implementation refused, and for how long it wrote; of samples that are
+/// not small, also how long each call took.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Written {
     pub(crate) samples: u64,
     pub(crate) refused: u64,
     pub(crate) nanos: u64,
+    pub(crate) calls: Spread,
 }
 
 /// Writes numbered samples; at a rate, with the time.
@@ -254,6 +259,7 @@ pub(crate) fn blast(session: &dyn Session, blast: Blast) -> Result<Written> {
         if let Some(stamp) = payload.get_mut(NUMBER..STAMPED).filter(|_| blast.rate > 0) {
             stamp.copy_from_slice(&clock::now().to_le_bytes());
         }
+        let begun = if blast.payload > SMALL { clock::now() } else { 0 };
         if let Err(error) = session.write(&payload) {
             written.refused += 1;
             if written.refused > 100 {
@@ -261,6 +267,9 @@ pub(crate) fn blast(session: &dyn Session, blast: Blast) -> Result<Written> {
             }
         } else {
             written.samples += 1;
+            if blast.payload > SMALL && written.samples > FILLING {
+                written.calls.add(clock::now().saturating_sub(begun));
+            }
         }
     }
     session.flush()?;

@@ -166,7 +166,12 @@ impl Adapter<'_> {
         };
         let written = blast(&*side.session, plan)?;
         let answer = Line::new("sent").with("samples", written.samples).with("refused", written.refused);
-        Ok(answer.with("nanos", written.nanos))
+        let answer = answer.with("nanos", written.nanos);
+        let whole = |nanos: f64| nanos.round() as u64;
+        Ok(match written.calls.summary() {
+            Some((mean, spread)) => answer.with("call_mean", whole(mean)).with("call_spread", whole(spread)),
+            None => answer,
+        })
     }
 
     /// What has arrived; with `file`, the delays are written there; with `reset`, counting begins anew.

@@ -411,6 +411,10 @@ private:
         const auto most = static_cast<uint64_t>(line.number("count"));
         Dues dues(static_cast<uint64_t>(line.number("rate")), line.number("by_chance") != 0);
         uint64_t written = 0, refused = 0;
+        // How long calls took, of samples that are not small: mean, and sum of the squares of what they differ from it by. The
+        // first ones fill what lies between both sides, and return at once.
+        constexpr uint64_t filling = 8;
+        double mean = 0, squares = 0;
         // At full speed the clock is read for some of the small samples only, because reading it for each would be a good
         // part of what is measured; then they carry no time.
         const bool at_rate = line.number("rate") != 0;
@@ -424,16 +428,27 @@ private:
             if (payload.size() >= 8) std::memcpy(payload.data(), &written, 8);
             uint64_t stamp = at_rate ? now() : 0;
             if (payload.size() >= 16) std::memcpy(payload.data() + 8, &stamp, 8);
+            const bool timed = payload.size() > 1024;
+            const uint64_t begun = timed ? now() : 0;
             try {
                 source.session->write(payload.data(), payload.size());
                 ++written;
+                if (timed && written > filling) {
+                    const double took = static_cast<double>(now() - begun), before = took - mean;
+                    mean += before / static_cast<double>(written - filling);
+                    squares += before * (took - mean);
+                }
             } catch (const std::exception &) {
                 if (++refused > 100) throw;
             }
         }
         source.session->flush();
-        return "sent samples=" + std::to_string(written) + " refused=" + std::to_string(refused) +
-               " nanos=" + std::to_string(now() - begin);
+        std::string answer = "sent samples=" + std::to_string(written) + " refused=" + std::to_string(refused) +
+                             " nanos=" + std::to_string(now() - begin);
+        if (payload.size() > 1024 && written > filling)
+            answer += " call_mean=" + std::to_string(static_cast<uint64_t>(mean)) +
+                      " call_spread=" + std::to_string(static_cast<uint64_t>(std::sqrt(squares / static_cast<double>(written - filling))));
+        return answer;
     }
 
     static void wait_until(uint64_t at) {

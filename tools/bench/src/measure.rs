@@ -242,8 +242,12 @@ impl Bench<'_> {
         wire: Option<(f64, Duration)>,
     ) -> Result<()> {
         let peaks = sinks.iter().map(Adapter::usage).collect::<Result<Option<Vec<_>>>>()?;
-        let peak = peaks.and_then(|all| all.iter().map(|usage| usage.peak).reduce(f64::max));
-        figures.extend(peak.map(|peak| ("reader_peak_rss_mb".to_string(), peak / 1e6)));
+        let most = |of: fn(&Usage) -> f64| peaks.as_ref().and_then(|all| all.iter().map(of).reduce(f64::max));
+        for (name, octets) in
+            [("reader_rss_mb", most(|usage| usage.rss)), ("reader_peak_rss_mb", most(|usage| usage.peak))]
+        {
+            figures.extend(octets.map(|octets| (name.to_string(), octets / 1e6)));
+        }
         if self.measure.rate > 0 {
             return Ok(());
         }
@@ -296,7 +300,11 @@ impl Bench<'_> {
             ("out_of_order", Some(disorder)),
             ("cpu_us_per_sample_written", cpu.0.map(|cpu| cpu * 1e6 / sent_samples.max(1.0))),
             ("cpu_us_per_sample_read", cpu.1.map(|cpu| cpu * 1e6 / arrived)),
+            ("writer_rss_mb", source.map(|source| source.rss / 1e6)),
             ("writer_peak_rss_mb", source.map(|source| source.peak / 1e6)),
+            // Adapters of others need not tell.
+            ("write_ms", figure(sent, "call_mean").ok().map(|nanos| nanos / 1e6)),
+            ("write_spread_ms", figure(sent, "call_spread").ok().map(|nanos| nanos / 1e6)),
         ] {
             figures.extend(value.map(|value| (name.to_string(), value)));
         }
