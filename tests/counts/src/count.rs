@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::marks;
+use crate::sides::Way;
 
 /// The cache that is modelled: 32 KiB of instructions and of data, 8 MiB behind them. Fixed, so that counts are the same on
 /// every machine; the real one is larger or smaller.
@@ -71,22 +72,15 @@ pub(crate) struct Exchange<'a> {
     pub(crate) program: &'a Path,
     pub(crate) payload: usize,
     pub(crate) samples: u64,
-    /// They are written back to back.
-    pub(crate) burst: bool,
-    /// They are lent.
-    pub(crate) lent: bool,
+    pub(crate) way: Way,
 }
 
 impl Exchange<'_> {
     pub(crate) fn name(&self) -> String {
-        let burst = if self.lent {
-            "lent-"
-        } else if self.burst {
-            "burst-"
-        } else {
-            ""
-        };
-        format!("{burst}{}", self.payload)
+        match self.way {
+            Way::Spaced => self.payload.to_string(),
+            way => format!("{}-{}", way.name(), self.payload),
+        }
     }
 }
 
@@ -155,9 +149,9 @@ fn run(exchange: Exchange<'_>, side: Side, counter: &[&str], output: &str) -> Re
     let domain = (100 + std::process::id() % 100).to_string();
     let (payload, samples) = (exchange.payload.to_string(), exchange.samples.to_string());
     let workload = ["--domain", &domain, "--payload", &payload, "--samples", &samples];
-    let burst: &[&str] = if exchange.burst { &["--burst"] } else { &[] };
-    let lent: &[&str] = if exchange.lent { &["--lent"] } else { &[] };
-    let workload = [&workload[..], burst, lent].concat();
+    // Programs of others know of no ways.
+    let way: &[&str] = if exchange.way == Way::Spaced { &[] } else { &["--way", exchange.way.name()] };
+    let workload = [&workload[..], way].concat();
     let counted = side.name();
     let start_other =
         |other: Side| start(&[&[program, other.name()], &workload[..]].concat(), Stdio::inherit());

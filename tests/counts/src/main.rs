@@ -16,6 +16,7 @@ use anyhow::{Result, ensure};
 use clap::{Parser, Subcommand};
 use count::{Count, Exchange, Side};
 use record::Record;
+use sides::Way;
 
 /// Octets of payload, and samples; each by itself.
 const WORKLOADS: [(usize, u64); 3] = [(64, 1_000), (8_192, 1_000), (921_600, 40)];
@@ -23,6 +24,8 @@ const WORKLOADS: [(usize, u64); 3] = [(64, 1_000), (8_192, 1_000), (921_600, 40)
 const BURSTS: [(usize, u64); 1] = [(64, 20_000)];
 /// The same, lent to a reader that shares memory. What a lent sample costs does not depend on its size.
 const LENT: [(usize, u64); 1] = [(64, 20_000)];
+/// The same, in datagrams of one frame of Ethernet.
+const FRAMES: [(usize, u64); 1] = [(921_600, 40)];
 
 #[derive(Parser)]
 #[command(about = "Counts instructions and system calls of a sample")]
@@ -68,22 +71,23 @@ type Counts = BTreeMap<String, Count>;
 
 /// The sides of Dunlin that are counted; within a process what one sample costs hardly depends on its size.
 fn own_sides(exchange: Exchange<'_>) -> &'static [Side] {
-    let small = exchange.payload == 64 && !exchange.burst && !exchange.lent;
+    let small = exchange.payload == 64 && exchange.way == Way::Spaced;
     if small { &[Side::Write, Side::Read, Side::Both] } else { &[Side::Write, Side::Read] }
 }
 
 /// Those of another implementation: only the samples that are written by themselves.
 fn other_sides(exchange: Exchange<'_>) -> &'static [Side] {
-    if exchange.burst || exchange.lent { &[] } else { &[Side::Write, Side::Read] }
+    if exchange.way != Way::Spaced { &[] } else { &[Side::Write, Side::Read] }
 }
 
 /// Every workload, as `sides` has it.
 fn count_all(program: &Path, sides: impl Fn(Exchange<'_>) -> &'static [Side]) -> Result<Counts> {
     let mut counts = Counts::new();
     println!("payload        side   instructions  cache misses  system calls");
-    let of = |burst, lent| move |(payload, samples)| Exchange { program, payload, samples, burst, lent };
-    let (alone, together) = (WORKLOADS.map(of(false, false)), BURSTS.map(of(true, false)));
-    for exchange in alone.into_iter().chain(together).chain(LENT.map(of(true, true))) {
+    let of = |way| move |(payload, samples)| Exchange { program, payload, samples, way };
+    let (alone, together) = (WORKLOADS.map(of(Way::Spaced)), BURSTS.map(of(Way::Burst)));
+    let (lent, frames) = (LENT.map(of(Way::Lent)), FRAMES.map(of(Way::Frames)));
+    for exchange in alone.into_iter().chain(together).chain(lent).chain(frames) {
         for &side in sides(exchange) {
             let count = count::measure(exchange, side)?;
             println!(

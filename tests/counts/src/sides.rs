@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration as StdDuration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, StatusMask};
 use rustix::thread::nanosleep;
@@ -15,6 +15,8 @@ use rustix::time::Timespec;
 use crate::marks;
 
 const TOPIC: &str = "Counts";
+/// What a frame of Ethernet has room for behind the headers of IP and UDP.
+const FRAME: &str = "1472B";
 /// Until the two have found each other, and for everything to arrive; under valgrind all takes fifty times as long.
 const PATIENCE: StdDuration = StdDuration::from_secs(120);
 /// So many samples of a burst are written before the writer waits for all to be acknowledged: what the socket of a reader
@@ -28,6 +30,35 @@ const TAKEN_AT_ONCE: usize = 64;
 /// other in the same way.
 const BUDGET: Duration = Duration::from_secs(60);
 
+/// How samples follow each other, and which way they take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum Way {
+    /// Each by itself.
+    #[default]
+    Spaced,
+    /// Back to back.
+    Burst,
+    /// Back to back, lent in shared memory.
+    Lent,
+    /// Each by itself, in datagrams of one frame of Ethernet, as to another host.
+    Frames,
+}
+
+impl Way {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Spaced => "spaced",
+            Self::Burst => "burst",
+            Self::Lent => "lent",
+            Self::Frames => "frames",
+        }
+    }
+
+    const fn is_burst(self) -> bool {
+        matches!(self, Self::Burst | Self::Lent)
+    }
+}
+
 /// What is exchanged.
 #[derive(Args, Clone)]
 pub(crate) struct Workload {
@@ -40,12 +71,9 @@ pub(crate) struct Workload {
     /// Number of samples.
     #[arg(long)]
     pub(crate) samples: u64,
-    /// They are written back to back.
-    #[arg(long)]
-    pub(crate) burst: bool,
-    /// They are lent, in shared memory.
-    #[arg(long)]
-    pub(crate) lent: bool,
+    /// How.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) way: Way,
 }
 
 impl Workload {
@@ -71,8 +99,11 @@ struct Lent {
 }
 
 /// Waiting that does not depend on how fast the machine is, and UDP only unless both are in this process or share memory.
-fn participant(domain: u32, memory: bool) -> Result<DomainParticipant> {
+fn participant(domain: u32, way: Way, memory: bool) -> Result<DomainParticipant> {
     let mut config = Config::default();
+    if way == Way::Frames {
+        config.set("network.max_message_size", FRAME)?;
+    }
     config.set("network.interfaces", "lo")?;
     config.set("shared_memory.enabled", if memory { "true" } else { "false" })?;
     config.set("receive.waiting", "blocking")?;
@@ -80,8 +111,8 @@ fn participant(domain: u32, memory: bool) -> Result<DomainParticipant> {
 }
 
 pub(crate) fn write(workload: &Workload) -> Result<()> {
-    let participant = participant(workload.domain, workload.lent)?;
-    if workload.lent {
+    let participant = participant(workload.domain, workload.way, workload.way == Way::Lent)?;
+    if workload.way == Way::Lent {
         let writer = writer::<Lent>(&participant, TOPIC, workload)?;
         return exchange(workload, &writer, || {
             let loan = writer.loan_sample()?;
@@ -100,9 +131,9 @@ fn exchange<T: DdsType>(
     writer: &DataWriter<T>,
     mut write_one: impl FnMut() -> Result<()>,
 ) -> Result<()> {
-    let burst = if workload.lent { LENT_BURST } else { BURST };
+    let burst = if workload.way == Way::Lent { LENT_BURST } else { BURST };
     for number in 0..workload.samples + marks::WARM_UP {
-        if !workload.burst {
+        if !workload.way.is_burst() {
             // Cut short by a signal it is a little less regular, no more.
             _ = nanosleep(&workload.period());
         } else if number >= marks::WARM_UP && (number - marks::WARM_UP).is_multiple_of(burst) {
@@ -114,7 +145,7 @@ fn exchange<T: DdsType>(
         write_one()?;
     }
     // The last acknowledgement counts.
-    if workload.burst {
+    if workload.way.is_burst() {
         writer.wait_for_acknowledgments(Duration::from_secs(60))?;
     } else {
         _ = nanosleep(&workload.period());
@@ -125,8 +156,8 @@ fn exchange<T: DdsType>(
 }
 
 pub(crate) fn read(workload: &Workload) -> Result<()> {
-    let participant = participant(workload.domain, workload.lent)?;
-    if workload.lent {
+    let participant = participant(workload.domain, workload.way, workload.way == Way::Lent)?;
+    if workload.way == Way::Lent {
         let reader = reader::<Lent>(&participant, TOPIC, workload)?;
         let take = |reader: &DataReader<Lent>| {
             let samples = reader.take_loaned(TAKEN_AT_ONCE).unwrap_or_default();
@@ -175,7 +206,10 @@ fn count<T: DdsType>(
 
 /// A round trip between two participants of one process: each sample is answered by a listener, so that none makes a burst.
 pub(crate) fn both(workload: &Workload) -> Result<()> {
-    let (asking, answering) = (participant(workload.domain, true)?, participant(workload.domain, true)?);
+    let (asking, answering) = (
+        participant(workload.domain, workload.way, true)?,
+        participant(workload.domain, workload.way, true)?,
+    );
     let (questions, answers) = (TOPIC, "Answers");
     let (question, answer) = (reader(&answering, questions, workload)?, reader(&asking, answers, workload)?);
     let (ask, reply) = (writer(&asking, questions, workload)?, writer(&answering, answers, workload)?);
@@ -226,7 +260,7 @@ fn writer<T: DdsType>(
 ) -> Result<DataWriter<T>> {
     let topic = participant.create_topic::<T>(topic, &TopicQos::default())?;
     let mut qos = DataWriterQos::default().reliable().keep_all().max_blocking_time(Duration::from_secs(60));
-    if workload.burst {
+    if workload.way.is_burst() {
         qos.latency_budget.duration = BUDGET;
     }
     let writer = participant.create_publisher(&PublisherQos::default())?.create_datawriter(&topic, &qos)?;
@@ -250,7 +284,7 @@ fn reader<T: DdsType>(
 ) -> Result<DataReader<T>> {
     let topic = participant.create_topic::<T>(topic, &TopicQos::default())?;
     let mut qos = DataReaderQos::default().reliable().keep_all();
-    if workload.burst {
+    if workload.way.is_burst() {
         qos.latency_budget.duration = BUDGET;
     }
     Ok(participant.create_subscriber(&SubscriberQos::default())?.create_datareader(&topic, &qos)?)
