@@ -9,13 +9,26 @@ const SMALLEST_CLASS: usize = 64;
 const CLASSES: usize = 20;
 /// How many lent buffers are looked at before a new one is made.
 const PROBES: usize = 4;
+/// Buffers of this size and more are given back when more of them lie idle than are in use.
+const LARGE: usize = 128 << 10;
+/// So many returns in a row find a large buffer idle before one is given back: a burst that comes again finds them.
+const IDLE: u8 = 16;
+
+/// The buffers of one class, those that were lent longest ago first.
+#[derive(Debug, Default)]
+struct Class {
+    ring: VecDeque<Arc<Vec<u8>>>,
+    /// Returns in a row that found the first one idle.
+    idle: u8,
+}
 
 /// Buffers in classes of powers of two from 64 bytes to 32 MiB. A buffer returns by itself: the
-/// pool keeps a reference and uses the buffer again once nobody else has one.
+/// pool keeps a reference and uses the buffer again once nobody else has one. Large ones that a burst has left behind are given
+/// back one by one.
 #[derive(Debug, Default)]
 pub struct BufPool {
     /// Up to the largest class that was ever used: most pools of most writers are empty for long.
-    classes: Vec<VecDeque<Arc<Vec<u8>>>>,
+    classes: Vec<Class>,
     retained: usize,
     max_retained: usize,
 }
@@ -44,7 +57,7 @@ impl BufPool {
         let Some((class, size)) = Self::class_of(len) else {
             return BufMut { owner: Arc::new(Vec::with_capacity(len)) };
         };
-        let Some(ring) = self.classes.get_mut(class) else {
+        let Some(Class { ring, idle }) = self.classes.get_mut(class) else {
             return BufMut { owner: Arc::new(Vec::with_capacity(size)) };
         };
         for _ in 0..PROBES.min(ring.len()) {
@@ -55,6 +68,7 @@ impl BufPool {
             }
             ring.push_back(candidate);
         }
+        *idle = 0;
         BufMut { owner: Arc::new(Vec::with_capacity(size)) }
     }
 
@@ -66,14 +80,25 @@ impl BufPool {
             && self.retained.saturating_add(size) <= self.max_retained
         {
             if self.classes.len() <= class {
-                self.classes.resize_with(class.saturating_add(1), VecDeque::new);
+                self.classes.resize_with(class.saturating_add(1), Class::default);
             }
-            if let Some(ring) = self.classes.get_mut(class) {
+            if let Some(class) = self.classes.get_mut(class) {
                 self.retained = self.retained.saturating_add(size);
-                ring.push_back(Arc::clone(&buffer.owner));
+                class.ring.push_back(Arc::clone(&buffer.owner));
+                if size >= LARGE && class.give_back() {
+                    self.retained = self.retained.saturating_sub(size);
+                }
             }
         }
         SharedBytes::from_arc(buffer.owner, len)
+    }
+
+    /// Whether at least `count` buffers with room for `len` bytes are in use, as far as the pool remembers them.
+    #[must_use]
+    pub fn has_lent(&self, len: usize, count: usize) -> bool {
+        let class = Self::class_of(len).and_then(|(class, _)| self.classes.get(class));
+        let in_use = |buffer: &&Arc<Vec<u8>>| Arc::strong_count(buffer) > 1;
+        class.is_some_and(|class| class.ring.iter().filter(in_use).take(count).count() >= count)
     }
 
     /// A pooled copy of `bytes`.
@@ -89,6 +114,20 @@ impl BufPool {
     #[must_use]
     pub fn retained(&self) -> usize {
         self.retained
+    }
+}
+
+impl Class {
+    /// Gives the first buffer back if it has been idle for long beside the one that was just lent; whether it did.
+    fn give_back(&mut self) -> bool {
+        let idle =
+            self.ring.len() > 1 && self.ring.front_mut().is_some_and(|first| Arc::get_mut(first).is_some());
+        self.idle = if idle { self.idle.saturating_add(1) } else { 0 };
+        if self.idle < IDLE {
+            return false;
+        }
+        self.idle = 0;
+        self.ring.pop_front().is_some()
     }
 }
 
@@ -222,6 +261,49 @@ mod tests {
         assert!(held.iter().enumerate().all(|(i, bytes)| bytes.iter().all(|b| usize::from(*b) == i)));
         let huge = pool.take(100 << 20);
         assert!(pool.freeze(huge, 10).is_empty());
+    }
+
+    #[test]
+    fn what_a_burst_leaves_behind_is_given_back_and_what_is_in_use_stays() {
+        const SIZE: usize = LARGE;
+        let mut pool = BufPool::new(100 * SIZE);
+        let burst: Vec<_> = (0..10).map(|_| pool.copy(&[1; SIZE])).collect();
+        assert_eq!(pool.retained(), 10 * SIZE);
+        drop(burst);
+        for _ in 0..10 * usize::from(IDLE) {
+            drop(pool.copy(&[2; SIZE]));
+        }
+        assert_eq!(pool.retained(), SIZE, "one is enough");
+        // Three in use at a time, for ever: nothing is made anew.
+        let mut held: VecDeque<_> = (0..3).map(|_| pool.copy(&[3; SIZE])).collect();
+        let mut seen: Vec<_> = held.iter().map(|bytes| bytes.as_ptr()).collect();
+        for _ in 0..100 {
+            held.pop_front();
+            held.push_back(pool.copy(&[3; SIZE]));
+            assert!(held.back().is_some_and(|bytes| seen.contains(&bytes.as_ptr())));
+        }
+        seen.dedup();
+        assert_eq!((seen.len(), pool.retained()), (3, 3 * SIZE));
+    }
+
+    #[test]
+    fn small_buffers_stay() {
+        let mut pool = BufPool::new(1 << 20);
+        drop((0..10).map(|_| pool.copy(&[1; 64])).collect::<Vec<_>>());
+        for _ in 0..1_000 {
+            drop(pool.copy(&[2; 64]));
+        }
+        assert_eq!(pool.retained(), 640);
+    }
+
+    #[test]
+    fn it_is_known_how_many_are_lent() {
+        let mut pool = BufPool::new(1 << 20);
+        assert!(!pool.has_lent(64, 1));
+        let held: Vec<_> = (0..3).map(|_| pool.copy(&[1; 64])).collect();
+        assert!(pool.has_lent(64, 3) && !pool.has_lent(64, 4) && !pool.has_lent(128, 1));
+        drop(held);
+        assert!(!pool.has_lent(64, 1));
     }
 
     #[test]

@@ -18,8 +18,10 @@ use crate::sys::{self, IntOption};
 const BUFFER: usize = 65_536;
 /// What is no longer than this is copied, so that it does not keep a whole buffer alive.
 const COPIED: usize = 4_096;
-/// The same for a single datagram, which becomes one sample: none keeps more than twice its size.
+/// The same for a single datagram, which becomes one sample, once a few keep a buffer of their own: a fragment is put into its
+/// place at once, and copying it before that would be in vain.
 const COPIED_ALONE: usize = BUFFER / 2;
+const FEW: usize = 4;
 /// Most sockets of one channel: unicast and group, in two IP versions.
 const MAX_SOCKETS: usize = 4;
 /// Channels of this transport.
@@ -80,7 +82,8 @@ impl Receiver {
             }
         };
         let alone = arrival.segment.is_none_or(|size| size >= arrival.len);
-        let bytes = if arrival.len <= if alone { COPIED_ALONE } else { COPIED } {
+        let longest_copied = if alone && pool.has_lent(BUFFER, FEW) { COPIED_ALONE } else { COPIED };
+        let bytes = if arrival.len <= longest_copied {
             let copy = pool.copy(buffer.vec_mut());
             pool.freeze(buffer, 0);
             copy
