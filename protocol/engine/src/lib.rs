@@ -35,6 +35,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod behind;
 mod closing;
 mod common;
 mod config;

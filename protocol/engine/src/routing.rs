@@ -6,6 +6,7 @@ use dunlin_buf::SharedBytes;
 use dunlin_core::{Behaviour, EntityId, Guid, GuidPrefix, Locator, Now};
 use dunlin_wire::{Message, Place, ReceiverState, Submessage, Submessages, join_directed};
 
+use crate::behind::Behind;
 use crate::output::Output;
 use crate::participant::Participant;
 use crate::routes::{Peer, Routes};
@@ -24,6 +25,8 @@ struct Delivery<'a> {
     now: Now,
     from: Locator,
     packet: &'a SharedBytes,
+    /// What arrived with it.
+    behind: Behind<'a>,
     /// Whether it came from this participant itself.
     local: bool,
     state: ReceiverState,
@@ -57,25 +60,63 @@ impl Participant {
         packet: &SharedBytes,
         out: &mut Output,
     ) -> Option<Unfinished> {
+        self.begin(now, (from, packet), &[], out).1
+    }
+
+    /// Begins to take in the first of several datagrams that arrived together, see [`begin_datagram`](Self::begin_datagram), and those
+    /// behind it that have further fragments of what it has fragments of. How many were taken, at least the first, and what is left
+    /// of the first.
+    pub fn begin_datagrams(
+        &self,
+        now: Now,
+        arrived: &[(SharedBytes, Locator)],
+        out: &mut Output,
+    ) -> (usize, Option<Unfinished>) {
+        let Some(((packet, from), behind)) = arrived.split_first() else { return (0, None) };
+        let (joined, unfinished) = self.begin(now, (*from, packet), behind, out);
+        (joined.saturating_add(1), unfinished)
+    }
+
+    /// How many of the datagrams behind the first were taken with it, and what is left of the first.
+    fn begin(
+        &self,
+        now: Now,
+        (from, packet): (Locator, &SharedBytes),
+        behind: &[(SharedBytes, Locator)],
+        out: &mut Output,
+    ) -> (usize, Option<Unfinished>) {
         let counters = &self.common.counters;
         counters.datagrams();
         let Ok(message) = Message::parse(packet) else {
             counters.malformed();
-            return None;
+            return (0, None);
         };
         let header = message.header();
         let local = from == Locator::LOCAL;
         if (header.guid_prefix == self.common.prefix) != local {
             counters.own_datagrams();
-            return None;
+            return (0, None);
         }
         let state = ReceiverState::new(self.common.prefix, &header);
-        let mut delivery =
-            Delivery { now, from, packet, local, state, speaker: None, routes: None, discovered: false };
+        let behind = Behind::new(packet, from, state, behind);
+        let mut delivery = Delivery {
+            now,
+            from,
+            packet,
+            behind,
+            local,
+            state,
+            speaker: None,
+            routes: None,
+            discovered: false,
+        };
         if !local {
             self.note_traffic(&mut delivery, out);
         }
-        self.take_in(delivery, message.submessages(), out)
+        let unfinished = self.take_in(&mut delivery, message.submessages(), out);
+        let joined = delivery.behind.taken();
+        (0..joined).for_each(|_| counters.datagrams());
+        (joined, unfinished)
     }
 
     /// Goes on with a datagram that was [begun](Self::begin_datagram), in the same way.
@@ -90,13 +131,15 @@ impl Participant {
         let message = Message::parse(packet).ok()?;
         let Unfinished { state, place, speaker, discovered } = unfinished;
         let local = from == Locator::LOCAL;
-        let delivery = Delivery { now, from, packet, local, state, speaker, routes: None, discovered };
-        self.take_in(delivery, message.submessages_from(place), out)
+        let behind = Behind::new(packet, from, state, &[]);
+        let mut delivery =
+            Delivery { now, from, packet, behind, local, state, speaker, routes: None, discovered };
+        self.take_in(&mut delivery, message.submessages_from(place), out)
     }
 
     fn take_in(
         &self,
-        mut delivery: Delivery<'_>,
+        delivery: &mut Delivery<'_>,
         mut submessages: Submessages<'_>,
         out: &mut Output,
     ) -> Option<Unfinished> {
@@ -108,7 +151,7 @@ impl Participant {
                 break;
             };
             delivery.state.apply(&parsed.body);
-            self.dispatch(&mut delivery, &parsed.body, &mut submessages, out);
+            self.dispatch(delivery, &parsed.body, &mut submessages, out);
             if out.pause {
                 break;
             }
@@ -117,7 +160,7 @@ impl Participant {
             // Each built-in endpoint answers for itself; together that is one datagram.
             join_directed(&mut out.outbox, first, self.common.max_message_size);
         }
-        let Delivery { state, speaker, discovered, .. } = delivery;
+        let Delivery { state, speaker, discovered, .. } = *delivery;
         let unfinished = out.pause && submessages.octets_left() > 0;
         unfinished.then(|| Unfinished { state, place: submessages.place(), speaker, discovered })
     }
@@ -209,18 +252,18 @@ impl Participant {
         out: &mut Output,
     ) {
         let routes = self.routes_of(delivery);
-        let Delivery { now, packet, state, .. } = delivery;
+        let Delivery { now, packet, state, behind, .. } = delivery;
         if reader == EntityId::UNKNOWN {
             let readers = routes.readers_of(Guid::new(state.source_prefix, writer));
             if readers.is_empty() {
                 self.common.counters.unknown_endpoint();
             }
             match readers {
-                [slot] => slot.on_submessages(*now, state, submessage, rest, packet, out),
+                [slot] => slot.on_submessages(*now, (state, behind), submessage, rest, packet, out),
                 _ => readers.iter().for_each(|slot| slot.on_submessage(*now, state, submessage, packet, out)),
             }
         } else if let Some(slot) = routes.reader(reader) {
-            slot.on_submessages(*now, state, submessage, rest, packet, out);
+            slot.on_submessages(*now, (state, behind), submessage, rest, packet, out);
         } else {
             self.common.counters.unknown_endpoint();
         }

@@ -95,13 +95,14 @@ fn take_in<'a>(
     unfinished: &mut Option<Unfinished>,
     out: &mut Output,
 ) -> &'a [(SharedBytes, Locator)] {
-    while let Some(((packet, from), rest)) = arrived.split_first() {
-        *unfinished = match unfinished.take() {
-            None => participant.begin_datagram(now, *from, packet, out),
-            Some(begun) => participant.go_on_with_datagram(now, *from, packet, begun, out),
+    while let Some((packet, from)) = arrived.first() {
+        let (taken, left) = match unfinished.take() {
+            None => participant.begin_datagrams(now, arrived, out),
+            Some(begun) => (1, participant.go_on_with_datagram(now, *from, packet, begun, out)),
         };
+        *unfinished = left;
         if unfinished.is_none() {
-            arrived = rest;
+            arrived = arrived.get(taken..).unwrap_or(&[]);
         }
         if out.wants_pause() {
             break;

@@ -53,7 +53,7 @@ pub use params::{
     ParameterListBuilder, Parameters, inline_qos_for_status, key_hash, status_info,
 };
 pub use receiver::{ReceiverState, ReplyLocators};
-pub use run::PlainData;
+pub use run::{LoneFragments, PlainData};
 pub use submessage::{
     AckNack, CryptoFooter, CryptoHeader, Data, DataFrag, Echo, EchoRequest, Gap, GapGroup, GroupDigests,
     HeaderExtension, Heartbeat, HeartbeatFrag, HeartbeatGroup, InfoReply, InfoReplyIp4, InfoSrc, LocatorList,

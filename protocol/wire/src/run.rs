@@ -1,14 +1,17 @@
-//! RTPS 2.5 §8.3.8.2 and §9.4.5: changes of one writer that follow each other in a message, in the form that nearly all have.
+//! RTPS 2.5 §8.3.8.2, §8.3.8.3 and §9.4.5: changes of one writer that follow each other in a message, and fragments that follow
+//! each other in messages of their own, in the form that nearly all have.
 
 use dunlin_core::{EntityId, RtpsTime, SequenceNumber, WallTime};
 
-use crate::Submessages;
 use crate::submessage::kind;
+use crate::{DataFrag, Submessages, size};
 
 /// Little-endian, nothing else.
 const INFO_TS_FLAGS: u8 = 0x01;
 /// Little-endian, with a value.
 const DATA_FLAGS: u8 = 0x05;
+/// Little-endian, without inline QoS, part of a value.
+const DATA_FRAG_FLAGS: u8 = 0x01;
 /// Bytes of a DATA submessage between its header and the payload.
 const FIXED_LEN: usize = 20;
 const ENCAPSULATION_LEN: usize = 4;
@@ -24,20 +27,49 @@ pub struct PlainData<'a> {
     pub payload: &'a [u8],
 }
 
+/// A timestamp at the start of `rest`, and what is behind it; the same bytes if there is none.
+fn timestamp(rest: &[u8]) -> (Option<Option<WallTime>>, &[u8]) {
+    let Some(([kind::INFO_TS, INFO_TS_FLAGS, 8, 0, time @ ..], behind)) = rest.split_first_chunk::<12>()
+    else {
+        return (None, rest);
+    };
+    let [s0, s1, s2, s3, f0, f1, f2, f3] = *time;
+    let seconds = u32::from_le_bytes([s0, s1, s2, s3]);
+    let time = RtpsTime { seconds, fraction: u32::from_le_bytes([f0, f1, f2, f3]) };
+    (Some(time.to_wall()), behind)
+}
+
+/// A message that has nothing but fragments of one change, and perhaps a timestamp before them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoneFragments<'a> {
+    /// What an INFO_TS before them says; `None` without one.
+    pub timestamp: Option<WallTime>,
+    /// The fragments, without inline QoS.
+    pub fragments: DataFrag<'a>,
+}
+
+impl<'a> LoneFragments<'a> {
+    /// What a message is that begins with this header; `None` if it is anything else, whatever that is.
+    #[must_use]
+    pub fn parse(message: &'a [u8], header: &[u8; size::HEADER]) -> Option<Self> {
+        let (_, rest) =
+            message.split_first_chunk::<{ size::HEADER }>().filter(|(first, _)| *first == header)?;
+        let (stated, rest) = timestamp(rest);
+        let ([kind::DATA_FRAG, DATA_FRAG_FLAGS, l0, l1], body) = rest.split_first_chunk::<4>()? else {
+            return None;
+        };
+        let length = usize::from(u16::from_le_bytes([*l0, *l1]));
+        let is_all = length == 0 || length == body.len();
+        let fragments = DataFrag::parse(DATA_FRAG_FLAGS, body).ok().filter(|_| is_all)?;
+        Some(Self { timestamp: stated.flatten(), fragments })
+    }
+}
+
 impl<'a> Submessages<'a> {
     /// The next submessage, or next two, if it is a DATA that names these entities, in the usual form: little-endian, a value
     /// without inline QoS, an INFO_TS before it or none. Otherwise nothing is taken, whatever comes.
     pub fn next_plain(&mut self, reader_id: EntityId, writer_id: EntityId) -> Option<PlainData<'a>> {
-        let mut rest = self.rest()?;
-        let mut timestamp = None;
-        if let Some(([kind::INFO_TS, INFO_TS_FLAGS, 8, 0, time @ ..], behind)) =
-            rest.split_first_chunk::<12>()
-        {
-            let [s0, s1, s2, s3, f0, f1, f2, f3] = *time;
-            let seconds = u32::from_le_bytes([s0, s1, s2, s3]);
-            let time = RtpsTime { seconds, fraction: u32::from_le_bytes([f0, f1, f2, f3]) };
-            (timestamp, rest) = (Some(time.to_wall()), behind);
-        }
+        let (timestamp, rest) = timestamp(self.rest()?);
         let (head, body) = rest.split_first_chunk::<24>()?;
         let [kind::DATA, DATA_FLAGS, l0, l1, _, _, 16, 0, ids @ .., h0, h1, h2, h3, n0, n1, n2, n3] = *head
         else {
@@ -96,6 +128,45 @@ mod tests {
             }
             _ => None,
         }
+    }
+
+    const FRAGMENTS: &[u8] = &[
+        9, 1, 8, 0, 7, 0, 0, 0, 0, 0, 0, 0x80, // INFO_TS
+        0x16, 1, 40, 0, 0, 0, 28, 0, 0, 0, 1, 4, 0, 0, 2, 3, 0, 0, 0, 0, 9, 0, 0, 0, 2, 0, 0, 0, 2, 0, 4, 0,
+        14, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8,
+    ];
+
+    #[test]
+    fn lone_fragments_are_what_the_general_parser_sees() {
+        let header = HEADER.first_chunk().expect("twenty octets");
+        let mut taken = 0;
+        for at in 0..FRAGMENTS.len() {
+            for value in 0..=u8::MAX {
+                let mut body = FRAGMENTS.to_vec();
+                body[at] = value;
+                let octets = message(&body);
+                let Some(lone) = LoneFragments::parse(&octets, header) else { continue };
+                let walked = Message::parse(&octets).expect("the header is as it was");
+                let mut all = walked.submessages().map(|parsed| parsed.expect("well formed").body);
+                let (mut stated, mut next) = (None, all.next());
+                if let Some(Submessage::InfoTs(time)) = next {
+                    (stated, next) = (time, all.next());
+                }
+                assert_eq!(next, Some(Submessage::DataFrag(lone.fragments)), "octet {at} is {value}");
+                assert_eq!((all.next(), lone.timestamp), (None, stated));
+                taken += 1;
+            }
+        }
+        assert!(taken > 1_000, "{taken}");
+        let octets = message(FRAGMENTS);
+        assert!(LoneFragments::parse(&octets, &[7; 20]).is_none(), "somebody else's");
+        assert!(LoneFragments::parse(&message(&FRAGMENTS[12..]), header).is_some(), "without a timestamp");
+        let more = message(&[FRAGMENTS, &FRAGMENTS[..12]].concat());
+        assert!(LoneFragments::parse(&more, header).is_none(), "something follows");
+        for len in 0..octets.len() {
+            assert!(LoneFragments::parse(&octets[..len], header).is_none(), "cut after {len}");
+        }
+        assert!(LoneFragments::parse(&message(TIMED), header).is_none());
     }
 
     #[test]

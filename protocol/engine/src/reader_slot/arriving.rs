@@ -4,9 +4,10 @@ use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{EntityId, Guid, Now};
 use dunlin_discovery::WriterSign;
 use dunlin_rtps::Run;
-use dunlin_wire::{Data, Payload, PlainData, ReceiverState, Submessage, Submessages};
+use dunlin_wire::{Data, DataFrag, Payload, PlainData, ReceiverState, Submessage, Submessages};
 
 use super::{Protocol, ReaderSlot};
+use crate::behind::Behind;
 use crate::output::Output;
 use crate::routing::writer_to_reader;
 use crate::sink::CacheSink;
@@ -33,11 +34,11 @@ impl ReaderSlot {
     }
 
     /// The same, with those right behind it in its message that go the same way: locks, timers and events once for all of
-    /// them. Those are taken from `rest`.
+    /// them. Those are taken from `rest`; behind fragments at the end of a message, those of the messages that follow.
     pub(crate) fn on_submessages(
         &self,
         now: Now,
-        state: &mut ReceiverState,
+        (state, behind): (&mut ReceiverState, &mut Behind<'_>),
         first: &Submessage<'_>,
         rest: &mut Submessages<'_>,
         packet: &SharedBytes,
@@ -61,6 +62,12 @@ impl ReaderSlot {
                 rest.catch_up(&within);
             } else if more {
                 protocol.take_rest(now, state, (first, run, rest), packet, sink, outbox);
+                if let Submessage::DataFrag(frag) = first
+                    && rest.octets_left() == 0
+                    && behind.is_of(state)
+                {
+                    protocol.take_behind(now, frag, behind, sink, outbox);
+                }
             }
         });
     }
@@ -127,6 +134,24 @@ impl Protocol {
             }
             let Some(next) = following(first, state, rest) else { break };
             self.take_in(now, state, &next, packet, sink, outbox);
+        }
+    }
+
+    /// Fragments in messages of their own that arrived with the one that ended with `first`.
+    fn take_behind(
+        &mut self,
+        now: Now,
+        first: &DataFrag<'_>,
+        behind: &mut Behind<'_>,
+        sink: &mut CacheSink<'_>,
+        outbox: &mut Outbox,
+    ) {
+        while behind.taken() < LONGEST_RUN
+            && !sink.wants_pause()
+            && let Some(next) = behind.take_next(first.reader_id, first.writer_id)
+        {
+            let submessage = Submessage::DataFrag(next.fragments);
+            self.take_in(now, next.state, &submessage, next.packet, sink, outbox);
         }
     }
 

@@ -272,6 +272,11 @@ impl Reassembly {
         self.evicted
     }
 
+    /// Whether some of a change is there.
+    pub(crate) fn has(&self, sn: SequenceNumber) -> bool {
+        self.position(sn).is_ok()
+    }
+
     fn position(&self, sn: SequenceNumber) -> Result<usize, usize> {
         self.partials.binary_search_by_key(&sn, |partial| partial.sn)
     }

@@ -281,10 +281,10 @@ impl Reader {
         frag: &DataFrag<'_>,
         packet: &SharedBytes,
     ) -> Added {
-        let in_use =
-            self.writers.iter().fold(0usize, |sum, proxy| sum.saturating_add(proxy.partials.octets()));
+        let begun = self.writers.get(index).is_some_and(|proxy| proxy.partials.has(frag.writer_sn));
+        // What was begun has its room.
+        let others = if begun { 0 } else { self.reassembly_of_others(index) };
         let Some(proxy) = self.writers.get_mut(index) else { return Added::Refused };
-        let others = in_use.saturating_sub(proxy.partials.octets());
         let per_writer = self.cfg.max_reassembly_bytes_per_writer;
         let limits = Limits {
             partials: if proxy.reliable { self.cfg.max_partial_samples.max(1) } else { BEST_EFFORT_PARTIALS },
@@ -302,6 +302,12 @@ impl Reader {
         self.stats.partials_evicted = self.stats.partials_evicted.saturating_add(evicted);
         self.stats.fragments_received = self.stats.fragments_received.saturating_add(u64::from(placed));
         added
+    }
+
+    /// Octets of changes in parts of all writers but one.
+    fn reassembly_of_others(&self, index: usize) -> usize {
+        let others = self.writers.iter().enumerate().filter(|(other, _)| *other != index);
+        others.fold(0usize, |sum, (_, proxy)| sum.saturating_add(proxy.partials.octets()))
     }
 
     /// Gives up the partial change that has waited longest, if that is long. True when there was one.
