@@ -1,8 +1,8 @@
 //! RTPS 2.5 §8.4.7, DDS 1.4 §2.2.3.14: a soft bound of what a writer that keeps everything holds for its readers.
 //!
 //! KEEP_ALL without RESOURCE_LIMITS takes samples as fast as the application writes them, and a line takes them as fast as it
-//! can: the difference stays in memory. Above the mark a write waits until half of it is acknowledged, but not longer than
-//! max_blocking_time; then the sample is written all the same.
+//! can: the difference stays in memory. Above the mark a write waits until half of it is acknowledged, or there is room for a sample
+//! that is a good part of it, but not longer than max_blocking_time; then the sample is written all the same.
 
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Duration, Now, SequenceNumber};
@@ -16,6 +16,9 @@ use crate::output::{Event, Output};
 /// No write waits longer where readers have [too much](crate::Tuning::high_water) to acknowledge, however long it might block:
 /// they may need the very thread that writes.
 pub const LONGEST_AT_MARK: Duration = Duration::from_secs(1);
+
+/// Octets of a sample that is worth waking its writer for.
+const LARGE: usize = 64 << 10;
 
 /// The mark of one writer, and who waits at it.
 #[derive(Debug)]
@@ -84,12 +87,15 @@ impl WriterCore {
         let reach = usize::try_from(self.writer.reach()).unwrap_or(usize::MAX);
         let mark = self.high_water.mark.max(len.saturating_mul(2)).max(reach.saturating_mul(2));
         let waited_for = self.high_water.resume.is_some();
-        let room = if waited_for { mark / 2 } else { mark.saturating_sub(len) };
+        // Waking a writer for each small sample would cost more than the samples. One of large samples goes on with each, so that it
+        // does not write by fits and starts.
+        let resume = if len >= LARGE { mark.saturating_sub(len) } else { mark / 2 };
+        let room = if waited_for { resume } else { mark.saturating_sub(len) };
         if owed <= room || self.writer.is_suspended() {
             self.high_water.resume = None;
             return Ok(());
         }
-        self.high_water.resume = Some(mark / 2);
+        self.high_water.resume = Some(resume);
         if !waited_for {
             self.progressing(out, |core, out| {
                 core.writer.request_acknowledgments(now, &core.cache, &mut out.outbox);

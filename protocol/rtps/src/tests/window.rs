@@ -99,6 +99,33 @@ fn a_lost_question_is_asked_again_soon() {
 }
 
 #[test]
+fn who_answers_late_on_a_slow_line_is_not_asked_twice() {
+    let (mut source, mut target) = pair();
+    let (mut now, mut learned) = (1_000, 0);
+    for n in 0..10 {
+        if n == 2 {
+            learned = source.writer.stats().window_probes;
+        }
+        source.write(at(now), 921_600);
+        for _ in 0..100 {
+            // Answers wait 5 ms, behind the data.
+            let forth = drain(&mut source.out);
+            for _ in 0..5 {
+                now += 1_000;
+                source.timer(at(now));
+            }
+            forth.iter().for_each(|packet| target.receive(at(now), packet));
+            drain(&mut target.out).iter().for_each(|packet| source.receive(at(now), packet));
+            if target.sink.got.len() > n {
+                break;
+            }
+        }
+        assert_eq!(target.sink.got.len(), n + 1);
+    }
+    assert_eq!(source.writer.stats().window_probes, learned, "asked again though the answer was on its way");
+}
+
+#[test]
 fn a_silent_reader_is_given_up_until_it_answers() {
     let (mut source, mut target) = pair();
     source.write(at(1_000), 921_600);

@@ -139,8 +139,14 @@ impl Announcements {
     }
 
     /// How much of a change that is just being sent has left, up to the fragment before `next`; nothing if none has.
-    pub(super) fn heartbeat_frag(&mut self, sn: SequenceNumber, next: u32) -> Option<HeartbeatFrag> {
+    pub(super) fn heartbeat_frag(
+        &mut self,
+        now: MonoTime,
+        sn: SequenceNumber,
+        next: u32,
+    ) -> Option<HeartbeatFrag> {
         let last_fragment_num = next.checked_sub(1).filter(|last| *last > 0)?;
+        self.fragments_announced_at = Some(now);
         self.counts.fragments = self.counts.fragments.wrapping_add(1);
         Some(HeartbeatFrag {
             reader_id: EntityId::UNKNOWN,
@@ -261,13 +267,9 @@ impl Announcements {
         self.samples_since = 0;
     }
 
-    /// Whether to announce the fragments that have left while the rest is held back: now and then.
-    pub(super) fn announces_fragments(&mut self, now: MonoTime) -> bool {
-        let announces = passed(self.fragments_announced_at, now, self.period);
-        if announces {
-            self.fragments_announced_at = Some(now);
-        }
-        announces
+    /// Whether to announce the fragments that have left while the rest is held back: now and then, unless something else has.
+    pub(super) fn announces_fragments(&self, now: MonoTime) -> bool {
+        passed(self.fragments_announced_at, now, self.period)
     }
 }
 
@@ -306,8 +308,13 @@ mod tests {
         second.continue_counts(first.counts());
         let heartbeat = second.heartbeat(EntityId::UNKNOWN, SequenceNumber(3), &history);
         assert_eq!((heartbeat.count, heartbeat.first_sn.0, heartbeat.last_sn.0), (2, 4, 3));
-        assert_eq!(second.heartbeat_frag(SequenceNumber(4), 1), None, "no fragment has left");
-        let frag = second.heartbeat_frag(SequenceNumber(4), 3).unwrap();
+        assert_eq!(second.heartbeat_frag(at(1), SequenceNumber(4), 1), None, "no fragment has left");
+        assert!(second.announces_fragments(at(1)));
+        let frag = second.heartbeat_frag(at(1), SequenceNumber(4), 3).unwrap();
+        assert!(
+            !second.announces_fragments(at(10)) && second.announces_fragments(at(11)),
+            "once in a period"
+        );
         assert_eq!((frag.last_fragment_num, frag.count), (2, 1));
     }
 

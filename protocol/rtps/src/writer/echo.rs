@@ -67,7 +67,7 @@ impl Writer {
         let pushed = self.transmission.pushed();
         let heartbeat = (!self.announcements.only_ask())
             .then(|| Heartbeat { final_flag: true, ..self.announce(EntityId::UNKNOWN, pushed, history) });
-        let fragments = self.heartbeat_frag(pushed.next());
+        let fragments = self.heartbeat_frag(now, pushed.next());
         let request = self.echo_request(now);
         let mut message = self.framing.begin(out);
         if let Some(heartbeat) = &heartbeat {

@@ -192,15 +192,15 @@ impl Writer {
         if !self.readers.acknowledge_any() || !self.announcements.announces_fragments(now) {
             return;
         }
-        let Some(heartbeat) = self.heartbeat_frag(sn) else { return };
+        let Some(heartbeat) = self.heartbeat_frag(now, sn) else { return };
         let mut message = self.framing.begin(out);
         message.heartbeat_frag(&heartbeat);
         message.finish(self.readers.routes());
     }
 
     /// How much of a change that is just being sent has left; nothing if none has.
-    pub(super) fn heartbeat_frag(&mut self, sn: SequenceNumber) -> Option<HeartbeatFrag> {
-        let heartbeat = self.announcements.heartbeat_frag(sn, self.transmission.next_fragment())?;
+    pub(super) fn heartbeat_frag(&mut self, now: MonoTime, sn: SequenceNumber) -> Option<HeartbeatFrag> {
+        let heartbeat = self.announcements.heartbeat_frag(now, sn, self.transmission.next_fragment())?;
         self.stats.heartbeat_frags_sent = self.stats.heartbeat_frags_sent.saturating_add(1);
         Some(heartbeat)
     }

@@ -310,7 +310,7 @@ impl Writer {
                 let told = self.announce(EntityId::UNKNOWN, through, history);
                 message.heartbeat(&Heartbeat { final_flag: true, ..told });
             }
-            if !last && let Some(fragments) = self.heartbeat_frag(change.sn) {
+            if !last && let Some(fragments) = self.heartbeat_frag(now, change.sn) {
                 message.heartbeat_frag(&fragments);
             }
             let request = self.echo_request(now);

@@ -412,7 +412,7 @@ impl Window {
             stats.window_full = stats.window_full.saturating_add(1);
             return if self.asked <= self.drained { Blocked::Asking } else { Blocked::Waiting };
         };
-        if now.since(since) >= patience.max(answer_time.times(2)) {
+        if now.since(since) >= patience {
             let overdue = self.give_up_on_silent(now, readers);
             stats.readers_overdue = stats.readers_overdue.saturating_add(overdue);
             if self.is_open() {
@@ -432,7 +432,7 @@ impl Window {
     /// How long to wait for the answer of readers without room before asking again, and for these readers altogether: less
     /// if others have room.
     fn patience_now(&self, readers: &Readers) -> (Duration, Duration) {
-        let (mut others, mut unknown, mut round_trip) = (false, false, Duration::ZERO);
+        let (mut others, mut unknown, mut nearest, mut usual) = (false, false, MIN_PROBE, Duration::ZERO);
         for proxy in readers.iter() {
             let Some(flow) = proxy.awaited() else { continue };
             let full = self.is_full_for(flow, &proxy.round_trip);
@@ -441,12 +441,14 @@ impl Window {
                 let least = proxy.round_trip.least();
                 // It may be far away.
                 unknown |= least == Duration::ZERO;
-                round_trip = round_trip.max(least);
+                nearest = nearest.max(least.times(2));
+                // On a slow line answers wait behind the data that they are about.
+                usual = usual.max(proxy.round_trip.window().times(2).min(MAX_PROBE));
             }
         }
         let patience = self.patience.as_nanos();
         let patience = if others && !unknown { patience / WITH_OTHER_READERS } else { patience };
-        (round_trip.times(2).max(MIN_PROBE), Duration::from_nanos(patience))
+        (nearest.max(usual), Duration::from_nanos(patience).max(nearest.times(2)))
     }
 
     /// Readers without room have no window until they answer. How many those are.
