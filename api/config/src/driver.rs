@@ -198,6 +198,8 @@ impl Config {
             max_out_of_order_bytes_total: reliability.max_out_of_order_total.to_usize(),
             max_out_of_order_samples: count(reliability.max_out_of_order_samples),
             timestamp_tolerance: self.quotas.timestamp_tolerance,
+            max_instances: count(self.quotas.max_instances),
+            max_samples_octets: self.quotas.max_samples_octets.to_usize(),
             filter_at_writer: self.filters.at_writer,
         }
     }
@@ -329,6 +331,8 @@ mod tests {
             ("batching.max_size", "7KiB"),
             ("filters.at_writer", "false"),
             ("quotas.timestamp_tolerance", "7s"),
+            ("quotas.max_instances", "7"),
+            ("quotas.max_samples_octets", "7KiB"),
             ("quotas.max_participants", "7"),
             ("quotas.max_unverified", "7"),
             ("quotas.max_unverified_per_source", "7"),

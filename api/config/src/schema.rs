@@ -336,6 +336,12 @@ schema! {
         /// How far ahead of this host's clock a source timestamp may be for readers that order BY_SOURCE_TIMESTAMP. A sample that
         /// is further ahead is lost, as it would hide all others of its instance until then; "infinite": none is.
         timestamp_tolerance: Duration = tuning().timestamp_tolerance;
+        /// Instances that writers of other participants may make a reader keep whose RESOURCE_LIMITS do not limit them. A sample of one
+        /// more is rejected.
+        max_instances: u32 = number(tuning().max_instances);
+        /// Samples and keys that writers of other participants may make all readers keep whose RESOURCE_LIMITS do not limit samples.
+        /// What is more is rejected until some are taken.
+        max_samples_octets: Size = size(tuning().max_samples_octets);
         /// Remote participants.
         max_participants: u32 = number(quotas().max_participants);
         /// Remote participants that have not shown yet that they receive where they say. The oldest gives way to another.

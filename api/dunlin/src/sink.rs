@@ -164,6 +164,12 @@ impl Sink {
                 }
                 return;
             }
+            Event::OverQuota { reader, reason } => {
+                if let Some(core) = self.reader(*reader) {
+                    self.why.over_quota(machine::mono(), *reader, &core.topic.name, *reason);
+                }
+                return;
+            }
             Event::Trouble(trouble) => {
                 let cause = trouble_cause(trouble);
                 return self.why.warn(machine::mono(), EntityId::PARTICIPANT, &cause, "discovery");

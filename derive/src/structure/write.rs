@@ -44,15 +44,18 @@ impl Structure<'_> {
         quote! {
             const PACKED: ::core::option::Option<#krate::codegen::Packed> =
                 #krate::codegen::Packed::structure(&[#(<#types as #krate::CdrWrite>::PACKED),*]);
-            const IN_PLACE: #krate::codegen::InPlace = #krate::codegen::InPlace::structure(
-                (::core::mem::size_of::<Self>(), ::core::mem::align_of::<Self>()),
-                <Self as #krate::CdrWrite>::PACKED,
-                &[#((
-                    ::core::mem::offset_of!(Self, #idents),
-                    <#types as #krate::CdrWrite>::PACKED,
-                    <#types as #krate::CdrWrite>::IN_PLACE,
-                )),*],
-            );
+            // SAFETY: these are the size and the fields of the structure, as the compiler has them.
+            const IN_PLACE: #krate::codegen::InPlace<Self> = unsafe {
+                #krate::codegen::InPlace::structure(
+                    (::core::mem::size_of::<Self>(), ::core::mem::align_of::<Self>()),
+                    <Self as #krate::CdrWrite>::PACKED,
+                    &[#((
+                        ::core::mem::offset_of!(Self, #idents),
+                        <#types as #krate::CdrWrite>::PACKED,
+                        <#types as #krate::CdrWrite>::IN_PLACE.holds(),
+                    )),*],
+                )
+            };
 
             #[inline]
             fn pack(&self, to: &mut [u8], big_endian: bool) {

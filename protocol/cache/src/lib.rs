@@ -25,6 +25,7 @@ mod limits;
 mod list;
 mod origins;
 mod presentation;
+mod quota;
 mod reader;
 mod slab;
 mod timers;
@@ -33,6 +34,7 @@ mod writer;
 pub use handle::{KEYLESS_INSTANCE, instance_handle, key_hash};
 pub use origins::Origins;
 pub use presentation::{Place, Presentation, Release, Source, Stream, Unit};
+pub use quota::{OctetBudget, Quota};
 pub use reader::{
     CachedSample, FilterReason, Insert, InstanceSelect, InstanceState, InstanceStateMask, ReaderCache,
     ReaderCacheConfig, ReaderTimerReport, RejectReason, Room, SampleData, SampleInfo, SampleState,

@@ -25,7 +25,7 @@
 //!
 //! The attributes are described at the derive macro [`macro@DdsType`].
 #![no_std]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(unreachable_pub))]
 #![cfg_attr(
     not(test),

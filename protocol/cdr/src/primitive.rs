@@ -57,7 +57,7 @@ macro_rules! primitive {
             const LENGTH_CODE: LengthCode = LengthCode::of_primitive(size_of::<$raw>());
             const KEY_SIZE: KeySize = KeySize::primitive(size_of::<$raw>());
             const PACKED: Option<Packed> = Packed::primitive(size_of::<$raw>());
-            const IN_PLACE: InPlace = InPlace::number(size_of::<$raw>());
+            const IN_PLACE: InPlace<Self> = InPlace::number(size_of::<$raw>());
 
             #[inline]
             fn pack(&self, to: &mut [u8], big_endian: bool) {

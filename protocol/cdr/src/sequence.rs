@@ -130,7 +130,7 @@ impl<T: CdrWrite, const N: usize> CdrWrite for [T; N] {
     };
     const ITEM_KIND: ElementKind = T::ITEM_KIND;
     const PACKED: Option<Packed> = if is_compound(T::ITEM_KIND) { None } else { Packed::array(T::PACKED, N) };
-    const IN_PLACE: InPlace = if is_compound(T::ITEM_KIND) || N == 0 { InPlace::NO } else { T::IN_PLACE };
+    const IN_PLACE: InPlace<Self> = if is_compound(T::ITEM_KIND) { InPlace::NO } else { T::IN_PLACE.array() };
 
     #[inline]
     fn pack(&self, to: &mut [u8], big_endian: bool) {

@@ -32,7 +32,7 @@ pub trait CdrWrite {
     const PACKED: Option<Packed> = None;
     /// Whether values can be used where their serialization lies.
     #[doc(hidden)]
-    const IN_PLACE: InPlace = InPlace::NO;
+    const IN_PLACE: InPlace<Self> = InPlace::NO;
 
     /// Writes the value, or the part of it that [`Encoder::scope`] asks for.
     ///

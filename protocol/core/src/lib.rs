@@ -29,6 +29,7 @@ mod return_code;
 mod rng;
 mod sequence;
 mod set;
+mod text;
 mod time;
 mod vendor;
 
@@ -44,5 +45,6 @@ pub use return_code::ReturnCode;
 pub use rng::Rng;
 pub use sequence::SequenceNumber;
 pub use set::{FragmentNumberSet, MAX_SET_BITS, SequenceNumberSet};
+pub use text::is_harmful;
 pub use time::{Duration, MonoTime, Now, RtpsTime, WallTime};
 pub use vendor::{Behaviour, VENDORS, VendorRow};

@@ -4,6 +4,7 @@
 use core::sync::atomic::AtomicUsize as Count;
 
 use alloc::sync::Arc;
+use dunlin_cache::OctetBudget;
 use dunlin_core::{Duration, GuidPrefix, MonoTime, Paths};
 use dunlin_rtps::ReceiveRoom;
 use dunlin_sync::atomic::{
@@ -25,6 +26,8 @@ pub(crate) struct Common {
     /// The entry of whoever works for the participant from outside, see [`crate::Participant::set_alarm`].
     pub(crate) alarm_timer: TimerId,
     pub(crate) timers: Timers,
+    /// What its readers may keep of others together.
+    pub(crate) octets: Arc<OctetBudget>,
     pub(crate) manual: ManualLiveliness,
     pub(crate) counters: Counters,
 }

@@ -130,6 +130,11 @@ pub struct Tuning {
     /// How far ahead of this host's clock a source timestamp may be for readers that order BY_SOURCE_TIMESTAMP (default 1 min): a
     /// KEEP_LAST reader would show nothing else of the instance until then (DDS 1.4 §2.2.3.17). Infinite: any.
     pub timestamp_tolerance: Duration,
+    /// Instances that writers of other participants may make a reader keep whose RESOURCE_LIMITS do not limit them (default 65,536).
+    pub max_instances: usize,
+    /// Octets of samples and keys that writers of other participants may make all readers keep whose RESOURCE_LIMITS do not limit
+    /// samples (default 512 MiB).
+    pub max_samples_octets: usize,
     /// Writers do not send to readers what these say to filter out (default); see `docs/filters.md`.
     pub filter_at_writer: bool,
 }
@@ -162,6 +167,8 @@ impl Default for Tuning {
             max_out_of_order_bytes_total: reader.max_out_of_order_bytes_total,
             max_out_of_order_samples: reader.max_out_of_order_samples,
             timestamp_tolerance: Duration::from_secs(60),
+            max_instances: 1 << 16,
+            max_samples_octets: 512 << 20,
             filter_at_writer: true,
         }
     }

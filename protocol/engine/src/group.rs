@@ -471,7 +471,7 @@ fn show(
         Release::Show(unit) => {
             match slots.iter().map(|slot| slot.room_for(&unit)).max().unwrap_or(Room::Now) {
                 Room::Later => {
-                    slots.iter().for_each(|slot| slot.tell_refused(&unit, out));
+                    slots.iter().for_each(|slot| slot.tell_refused(now, &unit, out));
                     return Err(unit);
                 }
                 Room::Never => return show(now, slots, Release::GiveUp(unit), (last, parted), out),

@@ -270,6 +270,14 @@ pub enum Event {
         /// The sample's instance.
         instance: InstanceHandle,
     },
+    /// A sample of another participant was refused by the quotas of this one, not by RESOURCE_LIMITS; comes after
+    /// [`SampleRejected`](Self::SampleRejected).
+    OverQuota {
+        /// The reader.
+        reader: EntityId,
+        /// Which quota.
+        reason: RejectReason,
+    },
     /// An instance was not written within the offered DEADLINE period.
     OfferedDeadlineMissed {
         /// The writer.

@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use dunlin_cache::{ReaderCache, ReaderCacheConfig, WriterCache, WriterCacheConfig};
+use dunlin_cache::{OctetBudget, Quota, ReaderCache, ReaderCacheConfig, WriterCache, WriterCacheConfig};
 use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
 use dunlin_discovery::{
     DiscoveredReader, DiscoveredWriter, Discovery, DiscoveryConfig, DiscoveryEffect, InvalidName,
@@ -80,6 +80,7 @@ impl Participant {
             paths: config.paths.clone(),
             receive_room: config.receive_room.clone(),
             timers,
+            octets: Arc::new(OctetBudget::new(config.tuning.max_samples_octets)),
             manual: ManualLiveliness::default(),
             counters: Counters::default(),
         };
@@ -339,7 +340,13 @@ impl Participant {
         let guid = Guid::new(self.common.prefix, entity_id);
         let reader = Reader::new(self.reader_config(guid, &spec.qos));
         let (presentation, keyed) = (spec.subscriber_qos.presentation, spec.type_support.has_key());
-        let cache = ReaderCache::new(ReaderCacheConfig::from_qos(&spec.qos, presentation, keyed));
+        let quota = Quota {
+            own: self.common.prefix,
+            max_instances: Some(self.common.tuning.max_instances),
+            octets: Some(Arc::clone(&self.common.octets)),
+        };
+        let config = ReaderCacheConfig::from_qos(&spec.qos, presentation, keyed);
+        let cache = ReaderCache::with_quota(config, quota);
         let (qos, type_support) = (Arc::new(spec.qos.clone()), Arc::clone(&spec.type_support));
         let together = group.clone();
         let slot = Arc::new(ReaderSlot::new(&self.common, reader, guid, cache, qos, type_support, group));

@@ -106,7 +106,7 @@ impl Store {
         change: &Received<'_>,
         reason: RejectReason,
         instance: InstanceHandle,
-    ) -> Option<Event> {
+    ) -> impl Iterator<Item = Event> + use<> {
         let (writer, sn) = (change.writer, change.sn);
         let first = match self.last_rejected.iter_mut().find(|(known, _)| *known == writer) {
             Some((_, last)) => sn > core::mem::replace(last, sn.max(*last)),
@@ -115,7 +115,9 @@ impl Store {
                 true
             }
         };
-        first.then_some(Event::SampleRejected { reader, reason, instance })
+        let rejected = first.then_some(Event::SampleRejected { reader, reason, instance });
+        let by_quota = first && self.cache.is_refused_by_quota();
+        rejected.into_iter().chain(by_quota.then_some(Event::OverQuota { reader, reason }))
     }
 
     /// How far a source timestamp is ahead of the clock, if that is more than it may be.
@@ -371,14 +373,6 @@ impl ReaderSlot {
         freed && (store.rejected || self.group.as_ref().is_some_and(|group| group.is_waiting()))
     }
 
-    /// Where locks are held that whoever waits would need, the timer tells of the room that was made, at once.
-    pub(crate) fn note_room(&self, now: Now, store: &mut Store, closer: &mut bool) {
-        if self.has_use_for_room(store) && !store.deleted {
-            store.room = true;
-            self.common.arm(self.cache_timer, &mut store.armed, Some(now.mono), closer);
-        }
-    }
-
     fn room_was_made(&self, now: Now, out: &mut Output) {
         if let Some(group) = &self.group {
             group.room_was_made(now, out);
@@ -490,6 +484,7 @@ impl ReaderSlot {
             copies: store.copies,
             from_future: store.from_future,
             replaced_unseen: store.cache.replaced_unseen(),
+            over_quota: store.cache.over_quota(),
             ..stats
         }
     }

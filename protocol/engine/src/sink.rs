@@ -191,7 +191,8 @@ impl CacheSink<'_> {
             return;
         }
         let offered = writer.qos.reliability.kind;
-        if let Some(reason) = self.store.cache.reject_reason(instance) {
+        let octets = staging::remote_octets(change, self.slot.guid().prefix);
+        if let Some(reason) = self.store.cache.reject_reason(instance, octets) {
             self.events.extend(self.store.reject(self.slot.id(), change, reason, instance));
         } else if offered.min(self.slot.reliability()) == ReliabilityKind::BestEffort {
             self.events.push(self.store.lose(self.slot.id(), 1));

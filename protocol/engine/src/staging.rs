@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{Place, Room, Stream, Unit, WriterInfo};
-use dunlin_core::{EntityId, Guid, InstanceHandle, MonoTime, Now, SequenceNumber};
+use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber};
 use dunlin_discovery::DiscoveredWriter;
-use dunlin_rtps::{ChangeKind, Received};
+use dunlin_rtps::{ChangeKind, Delivery, Received};
 use dunlin_wire::params;
 
 use crate::group::SubscriberGroup;
@@ -66,6 +66,11 @@ pub(crate) fn octets(change: &Received<'_>) -> usize {
     change.payload.as_ref().map_or(0, |payload| payload.len()).saturating_add(OVERHEAD)
 }
 
+/// What `change` takes of the quota for writers of other participants than the reader's.
+pub(crate) fn remote_octets(change: &Received<'_>, own: GuidPrefix) -> usize {
+    if change.writer.prefix == own { 0 } else { octets(change) }
+}
+
 /// A change without what it borrows; a small payload lets go of the large packet it came in.
 pub(crate) fn owned(change: &Received<'_>) -> Received<'static> {
     let mut payload = change.payload.clone();
@@ -101,17 +106,21 @@ impl ReaderSlot {
     /// Whether there is room for what a unit has for this reader.
     pub(crate) fn room_for(&self, unit: &Unit<Staged>) -> Room {
         let instances: Vec<InstanceHandle> = self.samples_of(unit).map(|staged| staged.instance).collect();
-        if instances.is_empty() { Room::Now } else { self.store().cache.room_for(&instances) }
+        let octets = self.samples_of(unit).map(|staged| remote_octets(&staged.change, self.guid().prefix));
+        let octets = octets.fold(0, usize::saturating_add);
+        if instances.is_empty() { Room::Now } else { self.store().cache.room_for(&instances, octets) }
     }
 
     /// Tells of the first sample of a unit for which this reader has no room, once.
-    pub(crate) fn tell_refused(&self, unit: &Unit<Staged>, out: &mut Output) {
+    pub(crate) fn tell_refused(&self, now: Now, unit: &Unit<Staged>, out: &mut Output) {
         let mut store = self.store();
-        let refused = self
-            .samples_of(unit)
-            .find_map(|staged| store.cache.reject_reason(staged.instance).map(|reason| (staged, reason)));
+        let refused = self.samples_of(unit).find_map(|staged| {
+            let octets = remote_octets(&staged.change, self.guid().prefix);
+            store.cache.reject_reason(staged.instance, octets).map(|reason| (staged, reason))
+        });
         if let Some((Staged { change, instance, .. }, reason)) = refused {
             out.events.extend(store.reject(self.id(), change, reason, *instance));
+            self.note_room(now, &mut store, &mut out.deadline_closer);
         }
     }
 
@@ -120,12 +129,15 @@ impl ReaderSlot {
     pub(crate) fn show(&self, now: Now, staged: &Staged, out: &mut Output) -> bool {
         let Output { events, deadline_closer, .. } = out;
         let mut sink = CacheSink::new(self, &[], events);
-        sink.insert(now, &staged.change, (staged.instance, staged.info), staged.passes);
+        let delivery = sink.insert(now, &staged.change, (staged.instance, staged.info), staged.passes);
         let (data_available, mut store) = sink.finish();
+        // Another reader may have taken of the shared quota what there was when all of it was found to fit.
+        let gone = (delivery == Delivery::Rejected && !staged.again).then(|| store.lose(self.id(), 1));
         self.note_room(now, &mut store, deadline_closer);
         self.arm_cache(&mut store, deadline_closer);
         let lost = store.has_lost(staged.change.writer);
         drop(store);
+        out.events.extend(gone);
         if data_available {
             out.tell_once(Event::DataAvailable { reader: self.id() });
         }

@@ -124,4 +124,7 @@ pub struct ReaderStats {
     /// Samples that a newer one of their instance replaced before anybody had seen them: KEEP_LAST is full, and the application
     /// slower than the writer.
     pub replaced_unseen: u64,
+    /// Samples of other participants refused because this one keeps as many instances or octets as its quotas allow, counted at every
+    /// offer; they are among those of SAMPLE_REJECTED.
+    pub over_quota: u64,
 }

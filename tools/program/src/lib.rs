@@ -1,4 +1,4 @@
-//! What Dunlin's programs have in common: how they end, and who may see their pages.
+//! What Dunlin's programs have in common: how they end, what they print, and who may see their pages.
 
 #![forbid(unsafe_code)]
 
@@ -7,5 +7,6 @@ pub mod page;
 mod stop;
 mod text;
 
+pub use dunlin_core::is_harmful;
 pub use stop::Stop;
-pub use text::{harmless, harmless_lines, is_harmful, say, tell};
+pub use text::{harmless, harmless_json, harmless_lines, say, tell};

@@ -1,15 +1,8 @@
 //! What is printed: nothing that a stranger named may do more than be read, and nobody has to read it.
 
-use std::fmt;
+use dunlin_core::is_harmful;
+use std::fmt::{self, Write as _};
 use std::io::{self, Write};
-
-/// Whether a terminal would obey a character, or it would begin another line, or turn around what stands behind it.
-#[must_use]
-pub fn is_harmful(c: char) -> bool {
-    let marks = ['\u{61c}', '\u{200e}', '\u{200f}', '\u{2028}', '\u{2029}'];
-    let bidirectional = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    c.is_control() || bidirectional || marks.contains(&c)
-}
 
 /// What a stranger named, without harmful characters. Whatever comes from the wire is printed so.
 #[must_use]
@@ -21,6 +14,21 @@ pub fn harmless(name: &str) -> String {
 #[must_use]
 pub fn harmless_lines(text: &str) -> String {
     text.split('\n').map(harmless).collect::<Vec<_>>().join("\n")
+}
+
+/// JSON with its harmful characters as escapes: they can stand in strings alone, and mean the same there.
+#[must_use]
+pub fn harmless_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_harmful(c) && c != '\n' {
+            // Writing to a string does not fail; none of them is beyond the plane that four digits name.
+            _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// Prints a harmless line on standard output, if that takes it.
@@ -59,6 +67,12 @@ mod tests {
         assert_eq!(harmless("A\u{1b}[2J\n\u{9b}B"), "A\u{fffd}[2J\u{fffd}\u{fffd}B");
         assert_eq!(harmless("A\u{202e}B\u{2028}\u{2069}é"), "A\u{fffd}B\u{fffd}\u{fffd}é");
         assert_eq!(harmless_lines("struct A\u{1b}[2J {\n}\n"), "struct A\u{fffd}[2J {\n}\n");
+    }
+
+    #[test]
+    fn json_means_the_same_without_harmful_characters() {
+        let json = "{\"a\": \"\u{9b}1m\u{202e}é\"}\n";
+        assert_eq!(harmless_json(json), "{\"a\": \"\\u009b1m\\u202eé\"}\n");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One warning for each cause, however often it is found.
 
 use super::Cause;
+use dunlin_cache::RejectReason;
 use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, MonoTime};
 use dunlin_driver::{Again, Limiter};
 use dunlin_qos::DurabilityKind;
@@ -17,6 +18,7 @@ pub(crate) struct WhyLog {
     unacknowledged: Limiter<String>,
     filters_dropped: Limiter<String>,
     from_future: Limiter<EntityId>,
+    over_quota: Limiter<EntityId>,
 }
 
 impl WhyLog {
@@ -105,6 +107,21 @@ impl WhyLog {
                  how much is too much{again}"
             );
         }
+    }
+
+    /// Tells of a reader that keeps as much of others as it may where its RESOURCE_LIMITS say nothing.
+    pub(crate) fn over_quota(&self, now: MonoTime, reader: EntityId, topic: &str, reason: RejectReason) {
+        let Some(again) = self.over_quota.admit(now, reader) else { return };
+        let (what, quota, limit) = match reason {
+            RejectReason::InstancesLimit => ("instances", "quotas.max_instances", "max_instances"),
+            _ => ("octets of samples", "quotas.max_samples_octets", "max_samples"),
+        };
+        dunlin_driver::log!(
+            target: "dunlin::why",
+            WARN,
+            "topic '{topic}': a reader refused a sample of another participant, as it keeps as many {what} as {quota} \
+             allows; RESOURCE_LIMITS with {limit} go before it{again}"
+        );
     }
 
     /// Tells of a writer that has waited for its readers in vain.

@@ -51,6 +51,9 @@ impl ReaderCache {
                 unread = unread.saturating_add(1);
             }
             valid = valid.saturating_add(usize::from(sample.takes_room()));
+            if self.account.counts(sample.writer.prefix) {
+                self.account.release(sample.octets());
+            }
             let (mut key, mut vendor) = (None, sample.vendor);
             if !has_data && let Some(instance) = self.instances.get_mut(owner) {
                 (key, vendor, instance.marker) = (instance.key.clone(), instance.key_vendor, NIL);

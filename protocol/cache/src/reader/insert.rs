@@ -8,7 +8,7 @@ use dunlin_rtps::{ChangeKind, Received};
 
 use super::ReaderCache;
 use super::config::{FilterReason, Insert, RejectReason, Room, WriterInfo};
-use super::sample::{OrderKey, Sample, boxed, order_key};
+use super::sample::{OrderKey, Sample, boxed, octets_of, order_key};
 use super::states::InstanceState;
 use super::transition::Cause;
 use crate::list::Links;
@@ -125,8 +125,8 @@ impl ReaderCache {
         {
             return self.ignore(now, id, arrival, reason);
         }
-        if let Err(reason) = self.room(known) {
-            return if self.config.reliable { Insert::Rejected(reason) } else { Insert::Dropped(reason) };
+        if let Err(reason) = self.room_for_arrival(known, arrival) {
+            return self.refused(reason);
         }
         let id = self.find_or_create(arrival.handle);
         let too_soon = self.too_soon(now, id);
@@ -192,26 +192,96 @@ impl ReaderCache {
         Ok(())
     }
 
-    /// Why a sample of an instance would find no room now; `None` if it would.
-    #[must_use]
-    pub fn reject_reason(&self, instance: InstanceHandle) -> Option<RejectReason> {
-        self.room(self.find(self.shown(instance))).err()
+    /// The same, and whether the quota lets its writer make this reader keep it.
+    fn room_for_arrival(&mut self, known: Option<Id>, arrival: &Arrival<'_>) -> Result<(), RejectReason> {
+        self.account.is_reason = false;
+        self.room(known)?;
+        self.room_by_quota(known, arrival.writer, octets_of(arrival.payload))
     }
 
-    /// Whether samples of these instances would all find room.
+    fn room_by_quota(&mut self, known: Option<Id>, writer: Guid, octets: usize) -> Result<(), RejectReason> {
+        if known.is_none() && self.are_instances_over_quota(writer) {
+            self.account.refuse(false);
+            return Err(RejectReason::InstancesLimit);
+        }
+        if self.account.counts(writer.prefix) {
+            let given_way = known.map_or(0, |id| self.octets_that_give_way(id));
+            if !self.account.reserve(octets, given_way) {
+                self.account.refuse(true);
+                return Err(RejectReason::SamplesLimit);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a writer may not make this reader keep another instance.
+    fn are_instances_over_quota(&self, writer: Guid) -> bool {
+        self.instances.len() >= self.account.max_instances() && !self.account.is_own(writer.prefix)
+    }
+
+    /// What the sample has that the next one of the instance replaces.
+    fn octets_that_give_way(&self, id: Id) -> usize {
+        let Some(instance) = self.instances.get(id) else { return 0 };
+        let full = self.limits.depth.is_some_and(|depth| instance.valid_samples() >= depth);
+        let oldest = if instance.pending != NIL {
+            instance.pending
+        } else if full {
+            instance.samples.head()
+        } else {
+            return 0;
+        };
+        let counted = self.samples.get(oldest).filter(|sample| self.account.counts(sample.writer.prefix));
+        counted.map_or(0, Sample::octets)
+    }
+
+    const fn refused(&self, reason: RejectReason) -> Insert {
+        if self.config.reliable { Insert::Rejected(reason) } else { Insert::Dropped(reason) }
+    }
+
+    /// Why a sample of an instance would find no room now; `None` if it would. `octets` is the size of its payload, zero if
+    /// its writer is of this participant.
     #[must_use]
-    pub fn room_for(&self, instances: &[InstanceHandle]) -> Room {
+    pub fn reject_reason(&mut self, instance: InstanceHandle, octets: usize) -> Option<RejectReason> {
+        self.account.is_reason = false;
+        let known = self.find(self.shown(instance));
+        if let Err(reason) = self.room(known) {
+            return Some(reason);
+        }
+        if known.is_none() && self.instances.len() >= self.account.max_instances() {
+            self.account.refuse(false);
+            return Some(RejectReason::InstancesLimit);
+        }
+        if octets > 0 && !self.account.reserve(octets, 0) {
+            self.account.refuse(true);
+            return Some(RejectReason::SamplesLimit);
+        }
+        None
+    }
+
+    /// Whether samples of these instances would all find room. `octets` is the size of the payloads of those whose writers are
+    /// of other participants.
+    #[must_use]
+    pub fn room_for(&mut self, instances: &[InstanceHandle], octets: usize) -> Room {
+        if self.account.is_never_enough_for(octets) {
+            return Room::Never;
+        }
+        let room = self.room_for_all(instances);
+        if room == Room::Now && octets > 0 && !self.account.reserve(octets, 0) { Room::Later } else { room }
+    }
+
+    fn room_for_all(&self, instances: &[InstanceHandle]) -> Room {
         let mut counts: BTreeMap<InstanceHandle, usize> = BTreeMap::new();
         for handle in instances {
             let count = counts.entry(self.shown(*handle)).or_default();
             *count = count.saturating_add(1);
         }
         let limits = &self.limits;
+        let max_instances = limits.instances.min(self.account.max_instances());
         let most = counts.values().copied().max().unwrap_or(0);
         let kept_of_each = limits.depth.unwrap_or(usize::MAX);
         let kept = counts.values().fold(0usize, |sum, count| sum.saturating_add((*count).min(kept_of_each)));
         let too_many_of_one = limits.depth.is_none() && most > limits.samples_per_instance;
-        if too_many_of_one || kept > limits.samples || counts.len() > limits.instances {
+        if too_many_of_one || kept > limits.samples || counts.len() > max_instances {
             return Room::Never;
         }
         let kept_of = |id: Id| self.instances.get(id).map_or(0, super::instance::Instance::valid_samples);
@@ -226,7 +296,7 @@ impl ReaderCache {
             more = more.saturating_add(after.min(kept_of_each).saturating_sub(present.unwrap_or(0)));
         }
         let fits = self.valid_samples.saturating_add(more) <= limits.samples
-            && self.instances.len().saturating_add(new_instances) <= limits.instances;
+            && self.instances.len().saturating_add(new_instances) <= max_instances;
         if fits { Room::Now } else { Room::Later }
     }
 
@@ -351,12 +421,13 @@ impl ReaderCache {
                 };
             }
         } else if self.instances.len() >= self.limits.instances
+            || self.are_instances_over_quota(arrival.writer)
             || (arrival.payload.is_none() && self.config.keyed)
         {
             return Insert::Filtered(FilterReason::UnknownInstance);
         }
-        if let Err(reason) = self.room_for_end(known) {
-            return if self.config.reliable { Insert::Rejected(reason) } else { Insert::Dropped(reason) };
+        if let Err(reason) = self.room_for_end(known, arrival) {
+            return self.refused(reason);
         }
         let id = self.find_or_create(arrival.handle);
         if arrival.key_only
@@ -393,8 +464,8 @@ impl ReaderCache {
     ) -> Insert {
         let cause = arrival.cause();
         let is_shown = self.config.every_change && self.has_registered(id, arrival.writer);
-        if is_shown && let Err(reason) = self.room_for_end(Some(id)) {
-            return if self.config.reliable { Insert::Rejected(reason) } else { Insert::Dropped(reason) };
+        if is_shown && let Err(reason) = self.room_for_end(Some(id), arrival) {
+            return self.refused(reason);
         }
         self.show_unregistration(now, id, &cause);
         let changed = self.unregister(now, id, &cause);
@@ -409,7 +480,12 @@ impl ReaderCache {
     }
 
     /// Whether there is room for the sample that shows the end of an instance.
-    fn room_for_end(&self, known: Option<Id>) -> Result<(), RejectReason> {
-        if self.config.every_change { self.room(known) } else { Ok(()) }
+    fn room_for_end(&mut self, known: Option<Id>, arrival: &Arrival<'_>) -> Result<(), RejectReason> {
+        if !self.config.every_change {
+            return Ok(());
+        }
+        self.account.is_reason = false;
+        self.room(known)?;
+        self.room_by_quota(known, arrival.writer, octets_of(None))
     }
 }

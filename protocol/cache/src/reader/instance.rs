@@ -136,6 +136,7 @@ impl ReaderCache {
         self.purges.remove(id);
         if let Some(instance) = self.instances.remove(id) {
             self.by_handle.remove(&instance.handle);
+            self.account.release(instance.key.as_ref().map_or(0, |key| key.len()));
             self.freed = true;
         }
         if self.recent == id {
@@ -170,6 +171,9 @@ impl ReaderCache {
         let took_room = sample.takes_room();
         self.expiries.remove(id);
         if took_room {
+            if self.account.counts(sample.writer.prefix) {
+                self.account.release(sample.octets());
+            }
             self.valid_samples = self.valid_samples.saturating_sub(1);
             self.freed = true;
         }
@@ -221,6 +225,9 @@ impl ReaderCache {
     /// Stores a sample in the slab, not yet shown.
     pub(super) fn keep(&mut self, sample: Sample, expiry: MonoTime) -> Id {
         if sample.takes_room() {
+            if self.account.counts(sample.writer.prefix) {
+                self.account.hold(sample.octets());
+            }
             self.valid_samples = self.valid_samples.saturating_add(1);
         }
         let id = self.samples.insert(sample);
@@ -242,6 +249,9 @@ impl ReaderCache {
             && instance.key.is_none()
         {
             (instance.key, instance.key_vendor) = (Some(SharedBytes::copy_from(key)), vendor);
+            // The instance is there already: a key that is too much keeps later samples out.
+            self.account.reserve(key.len(), 0);
+            self.account.hold(key.len());
         }
     }
 

@@ -24,6 +24,7 @@ use dunlin_core::{Guid, InstanceHandle};
 
 use crate::limits::Limits;
 use crate::list::List;
+use crate::quota::{Account, Quota};
 use crate::slab::{Id, NIL, Slab};
 use crate::timers::{DeadlineMissed, TimerHeap};
 use instance::Instance;
@@ -48,6 +49,8 @@ const POOL: usize = 1 << 20;
 pub struct ReaderCache {
     config: ReaderCacheConfig,
     limits: Limits,
+    /// What writers of other participants take of their quota.
+    account: Account,
     samples: Slab<Sample>,
     /// Samples that take room, those that the time-based filter holds back included.
     valid_samples: usize,
@@ -84,10 +87,17 @@ pub struct ReaderCache {
 }
 
 impl ReaderCache {
-    /// An empty cache.
+    /// An empty cache, without limits but RESOURCE_LIMITS.
     #[must_use]
     pub fn new(config: ReaderCacheConfig) -> Self {
+        Self::with_quota(config, Quota::default())
+    }
+
+    /// An empty cache that also keeps to a quota, where RESOURCE_LIMITS do not say more or less.
+    #[must_use]
+    pub fn with_quota(config: ReaderCacheConfig, quota: Quota) -> Self {
         Self {
+            account: Account::new(quota.beside(config.resource_limits)),
             limits: Limits::new(config.history, config.resource_limits),
             config,
             samples: Slab::new(),
@@ -132,6 +142,23 @@ impl ReaderCache {
     /// Whether room was made since the last call, by whatever took samples or instances away: rejected ones may find it.
     pub fn take_freed(&mut self) -> bool {
         core::mem::take(&mut self.freed)
+    }
+
+    /// How many samples were refused by the quota, each as often as it was offered.
+    #[must_use]
+    pub fn over_quota(&self) -> u64 {
+        self.account.refused
+    }
+
+    /// Whether the last sample without room was refused by the quota, not by RESOURCE_LIMITS.
+    #[must_use]
+    pub fn is_refused_by_quota(&self) -> bool {
+        self.account.is_reason
+    }
+
+    /// Whether a sample was refused since the last call for octets that other readers may give back.
+    pub fn take_crowded(&mut self) -> bool {
+        core::mem::take(&mut self.account.crowded)
     }
 
     /// How many samples can be read, those without data included.

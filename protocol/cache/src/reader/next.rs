@@ -8,7 +8,7 @@ use dunlin_rtps::{ChangeKind, Received};
 
 use super::ReaderCache;
 use super::config::WriterInfo;
-use super::sample::{Sample, boxed};
+use super::sample::{Sample, boxed, octets_of};
 use super::states::InstanceState;
 use crate::list::Links;
 use crate::slab::{Id, NIL};
@@ -38,6 +38,13 @@ impl ReaderCache {
             return false;
         }
         let Some(id) = self.unchanged(change, handle, info) else { return false };
+        if self.account.counts(change.writer.prefix) {
+            let octets = octets_of(Some(payload));
+            if !self.account.reserve(octets, 0) {
+                return false;
+            }
+            self.account.hold(octets);
+        }
         let payload = self.right_sized(payload);
         self.append(now, id, change, payload, info);
         true

@@ -106,6 +106,12 @@ pub(super) fn order_key(
     original.map_or((source, writer, sn), |named| (source, named.writer, named.sequence_number))
 }
 
+/// What a sample with this payload counts for the quota.
+#[inline]
+pub(super) fn octets_of(payload: Option<&SharedBytes>) -> usize {
+    payload.map_or(0, |payload| payload.len()).saturating_add(size_of::<Sample>())
+}
+
 /// As they are kept with a sample.
 pub(super) fn boxed(identities: Identities) -> Option<Box<Identities>> {
     (!identities.is_empty()).then(|| Box::new(identities))
@@ -158,6 +164,11 @@ impl Sample {
     /// Whether it counts for RESOURCE_LIMITS and HISTORY.
     pub(super) const fn takes_room(&self) -> bool {
         self.payload.is_some() || self.end.is_some()
+    }
+
+    /// What it counts for the quota.
+    pub(super) fn octets(&self) -> usize {
+        if self.takes_room() { octets_of(self.payload.as_ref()) } else { 0 }
     }
 
     /// Who serialized the value, or if there is none the key of the instance.

@@ -26,25 +26,25 @@ fn keep_last_keeps_the_newest_of_each_instance() {
 /// Samples that are shown together need room together (a coherent set).
 #[test]
 fn whether_samples_find_room_together_follows_history_and_limits() {
-    let room = |f: &Fixture, instances: &[u8]| {
-        f.cache.room_for(&instances.iter().map(|instance| handle(*instance)).collect::<Vec<_>>())
+    let room = |f: &mut Fixture, instances: &[u8]| {
+        f.cache.room_for(&instances.iter().map(|instance| handle(*instance)).collect::<Vec<_>>(), 0)
     };
     let mut f = Fixture::new(&reliable(DataReaderQos { resource_limits: limits(3, 2, 2), ..keep_all() }));
-    assert_eq!(room(&f, &[1, 1, 2]), Room::Now);
-    assert_eq!(room(&f, &[1, 1, 1]), Room::Never, "three of one instance");
-    assert_eq!(room(&f, &[1, 1, 2, 2]), Room::Never, "four samples");
-    assert_eq!(room(&f, &[1, 2, 3]), Room::Never, "three instances");
+    assert_eq!(room(&mut f, &[1, 1, 2]), Room::Now);
+    assert_eq!(room(&mut f, &[1, 1, 1]), Room::Never, "three of one instance");
+    assert_eq!(room(&mut f, &[1, 1, 2, 2]), Room::Never, "four samples");
+    assert_eq!(room(&mut f, &[1, 2, 3]), Room::Never, "three instances");
     f.write(1, 1, 1);
-    assert_eq!(room(&f, &[1, 2]), Room::Now);
-    assert_eq!(room(&f, &[1, 1]), Room::Later, "with the one that is there three of one instance");
-    assert_eq!(room(&f, &[2, 2, 1]), Room::Later, "with the one that is there four samples");
+    assert_eq!(room(&mut f, &[1, 2]), Room::Now);
+    assert_eq!(room(&mut f, &[1, 1]), Room::Later, "with the one that is there three of one instance");
+    assert_eq!(room(&mut f, &[2, 2, 1]), Room::Later, "with the one that is there four samples");
     f.take_all();
-    assert_eq!(room(&f, &[1, 1]), Room::Now);
+    assert_eq!(room(&mut f, &[1, 1]), Room::Now);
     let mut last =
         Fixture::new(&reliable(DataReaderQos { resource_limits: limits(3, 2, -1), ..keep_last(1) }));
-    assert_eq!(room(&last, &[1, 1, 1, 2]), Room::Now, "one is kept of each");
+    assert_eq!(room(&mut last, &[1, 1, 1, 2]), Room::Now, "one is kept of each");
     last.write(1, 1, 1);
-    assert_eq!(room(&last, &[1, 1, 2]), Room::Now, "it replaces what is there");
+    assert_eq!(room(&mut last, &[1, 1, 2]), Room::Now, "it replaces what is there");
 }
 
 #[test]

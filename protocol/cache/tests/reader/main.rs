@@ -7,5 +7,6 @@ mod limits;
 mod memory;
 mod order;
 mod ownership;
+mod quotas;
 mod ranks;
 mod timing;

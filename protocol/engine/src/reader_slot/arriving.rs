@@ -1,12 +1,12 @@
 //! Submessages of a writer on their way into a reader.
 
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{EntityId, Guid, Now};
+use dunlin_core::{Duration, EntityId, Guid, Now};
 use dunlin_discovery::WriterSign;
 use dunlin_rtps::Run;
 use dunlin_wire::{Data, DataFrag, Payload, PlainData, ReceiverState, Submessage, Submessages};
 
-use super::{Protocol, ReaderSlot};
+use super::{Protocol, ReaderSlot, Store};
 use crate::behind::Behind;
 use crate::output::Output;
 use crate::routing::writer_to_reader;
@@ -15,7 +15,27 @@ use crate::sink::CacheSink;
 /// Most submessages that are taken in under the same locks: a message in shared memory may have hundreds of thousands.
 const LONGEST_RUN: usize = 64;
 
+/// What finds no room because other readers have taken it is tried again after so long.
+const CROWDED: Duration = Duration::from_millis(100);
+
 impl ReaderSlot {
+    /// Where locks are held that whoever waits would need, the timer tells of the room that was made, at once. Of that which
+    /// readers share nobody tells: it is tried again in a while.
+    pub(crate) fn note_room(&self, now: Now, store: &mut Store, closer: &mut bool) {
+        let crowded = store.cache.take_crowded();
+        let due = if self.has_use_for_room(store) {
+            now.mono
+        } else if crowded {
+            now.mono.plus(CROWDED)
+        } else {
+            return;
+        };
+        if !store.deleted {
+            store.room = true;
+            self.common.arm(self.cache_timer, &mut store.armed, Some(due), closer);
+        }
+    }
+
     /// A submessage of a writer to this reader.
     pub(crate) fn on_submessage(
         &self,
