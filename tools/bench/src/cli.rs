@@ -266,7 +266,7 @@ fn shorten(scenario: &mut Scenario, options: &RunOptions) {
 
 /// Whether the payload matters to a kind of measure.
 fn is_sized(kind: Kind) -> bool {
-    !matches!(kind, Kind::Discovery | Kind::Footprint)
+    !matches!(kind, Kind::Discovery | Kind::Footprint | Kind::Fleet)
 }
 
 /// The names in a list with commas. A name may have commas of its own, so at each place the longest that fits is taken.

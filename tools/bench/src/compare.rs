@@ -105,6 +105,7 @@ pub fn what(results: &Results, cell: &Measured) -> String {
     let Some(measure) = results.measure(cell) else { return String::new() };
     let mut text = match measure.kind {
         Kind::Footprint => measure.kind.to_string(),
+        Kind::Fleet => format!("{}, {} processes", measure.kind, 2 * cell.readers),
         Kind::Discovery => format!("{}, {}", measure.kind, cell.set_up),
         _ => format!("{}, {}, {} B", measure.kind, cell.set_up, whole(cell.payload)),
     };

@@ -64,6 +64,7 @@ impl Bench<'_> {
             Kind::OneWay | Kind::Throughput => self.stream(hosts),
             Kind::Discovery => self.discovery(hosts),
             Kind::Footprint => self.footprint(),
+            Kind::Fleet => self.fleet(),
         }
     }
 
@@ -350,6 +351,52 @@ impl Bench<'_> {
         ];
         Ok((figures.map(|(name, value)| (name.to_string(), value)).into(), Vec::new()))
     }
+
+    /// As many writers as readers, each a process. Memory is the part of each process of what it has in common with others
+    /// (proportional set size), so that the sum over all is what the host has spent.
+    fn fleet(&self) -> Result<Outcome> {
+        let size = self.cell.readers;
+        let mut all = Vec::new();
+        for at in 0..2 * size {
+            let mut one = self.start(at, None)?;
+            one.ask(&Line::new("hello"), "hello", PATIENCE)?;
+            all.push(one);
+        }
+        let usages = |all: &[Adapter]| {
+            let each = all.iter().map(|one| one.usage()?.context("the process is not on this machine"));
+            each.collect::<Result<Vec<Usage>>>()
+        };
+        let begun = usages(&all)?;
+        let begin = Instant::now();
+        for (at, one) in all.iter_mut().enumerate() {
+            one.tell(&self.open(if at % 2 == 0 { "source" } else { "sink" }, 0, None))?;
+            one.tell(&Self::await_peers(size))?;
+        }
+        for one in &mut all {
+            one.hear("opened", PATIENCE * 2)?;
+            one.hear("matched", PATIENCE * 2)?;
+        }
+        let matched = begin.elapsed().as_secs_f64() * 1e3;
+        let before = usages(&all)?;
+        std::thread::park_timeout(Duration::from_secs_f64(self.measure.seconds));
+        let after = usages(&all)?;
+        let proportional = all.iter().map(Adapter::proportional_memory).sum::<Result<f64>>()?;
+        let used = |from: &[Usage], to: &[Usage]| mean(to, |one| one.cpu) - mean(from, |one| one.cpu);
+        let figures = [
+            ("pss_mb", proportional / 1e6 / all.len() as f64),
+            ("rss_mb", mean(&after, |one| one.rss) / 1e6),
+            ("threads", mean(&after, |one| one.threads)),
+            ("matched_ms", matched),
+            ("cpu_ms", used(&begun, &before) * 1e3),
+            ("idle_cpu_percent", 100.0 * used(&before, &after).max(0.0) / self.measure.seconds),
+        ];
+        Ok((figures.map(|(name, value)| (name.to_string(), value)).into(), Vec::new()))
+    }
+}
+
+/// The mean of a figure over processes; 0 of none.
+fn mean(processes: &[Usage], of: impl Fn(&Usage) -> f64) -> f64 {
+    processes.iter().map(of).sum::<f64>() / processes.len().max(1) as f64
 }
 
 fn call_figures(sent: &Line, counted: Option<&Line>, writer: Vec<Calls>, reader: Calls) -> Result<Outcome> {

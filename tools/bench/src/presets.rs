@@ -9,6 +9,7 @@ pub(crate) const PRESETS: &[(&str, &str)] = &[
     ("throughput", include_str!("presets/throughput.toml")),
     ("one-to-many", include_str!("presets/one-to-many.toml")),
     ("discovery", include_str!("presets/discovery.toml")),
+    ("fleet", include_str!("presets/fleet.toml")),
     ("mixed-qos", include_str!("presets/mixed-qos.toml")),
     ("loss", include_str!("presets/loss.toml")),
     ("waiting", include_str!("presets/waiting.toml")),

@@ -1,6 +1,6 @@
 //! An adapter that runs: lines to it, lines from it. It is a program of others: what it says is bounded.
 
-use crate::usage::{Usage, usage};
+use crate::usage::{Usage, proportional_memory, usage};
 use anyhow::{Context, Result, bail};
 use dunlin_bench_adapter::Line;
 use std::collections::VecDeque;
@@ -145,6 +145,11 @@ impl Adapter {
     /// What the kernel counts for the process; nothing of one that runs elsewhere.
     pub(crate) fn usage(&self) -> Result<Option<Usage>> {
         if self.is_remote { Ok(None) } else { usage(self.child.id()).map(Some) }
+    }
+
+    /// Its memory, pages that others have too counted in part, octets.
+    pub(crate) fn proportional_memory(&self) -> Result<f64> {
+        proportional_memory(self.local_id().context("the process is not on this machine")?)
     }
 
     /// The id of the process, if it runs on this machine.

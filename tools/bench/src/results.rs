@@ -178,6 +178,7 @@ pub fn judged_by(kind: Kind) -> (&'static str, &'static str, bool) {
         Kind::Throughput => ("samples_per_s", "samples/s", false),
         Kind::Discovery => ("matched_ms", "time to match, ms", true),
         Kind::Footprint => ("rss_mb", "memory, MB", true),
+        Kind::Fleet => ("pss_mb", "memory of a process, MB", true),
     }
 }
 

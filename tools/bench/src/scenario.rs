@@ -95,7 +95,7 @@ pub struct Measure {
     /// Count the system calls in one more, shorter run of its own, where strace is there.
     #[serde(default)]
     pub system_calls: bool,
-    /// Readers, each a process.
+    /// Readers, each a process. Of a fleet: so many readers and as many writers.
     #[serde(default = "one")]
     pub readers: Vec<usize>,
     /// Topics that have to match.
@@ -120,6 +120,9 @@ pub enum Kind {
     Discovery,
     /// Memory, threads and processor time of a process that does nothing.
     Footprint,
+    /// The same of each of many processes of one host, of which one half writes and the other reads one topic, and the time
+    /// until all have matched.
+    Fleet,
 }
 
 /// Where the two sides of a measurement are.
@@ -210,6 +213,7 @@ impl fmt::Display for Kind {
             Self::Throughput => "throughput",
             Self::Discovery => "discovery",
             Self::Footprint => "footprint",
+            Self::Fleet => "fleet",
         })
     }
 }
@@ -361,7 +365,7 @@ impl Measure {
             self.payloads.iter().all(|size| (1..=MAX_PAYLOAD).contains(size)),
             "payloads: from 1 to {MAX_PAYLOAD}"
         );
-        ensure!(self.readers.iter().all(|readers| (1..=64).contains(readers)), "readers: from 1 to 64");
+        ensure!(self.readers.iter().all(|readers| (1..=100).contains(readers)), "readers: from 1 to 100");
         ensure!(self.topics.iter().all(|topics| (1..=10_000).contains(topics)), "topics: from 1 to 10000");
         ensure!((0.05..=3_600.0).contains(&self.seconds), "seconds: from 0.05 to 3600");
         ensure!((0.0..=50.0).contains(&self.link.loss), "link.loss: from 0 to 50 percent");
@@ -387,7 +391,7 @@ impl Measure {
             ensure!(apart, "set_ups: only round trips are measured within one process");
         }
         match self.kind {
-            Kind::Discovery | Kind::Footprint if self.system_calls => {
+            Kind::Discovery | Kind::Footprint | Kind::Fleet if self.system_calls => {
                 bail!("system_calls: counted for each sample, and here are none")
             }
             Kind::Latency | Kind::OneWay if self.readers != [1] => bail!("readers: this is between two"),
@@ -398,12 +402,16 @@ impl Measure {
             Kind::Discovery | Kind::Footprint if self.readers != [1] => {
                 bail!("readers: none are counted here")
             }
-            Kind::Latency | Kind::Discovery | Kind::Footprint if self.rate > 0 => {
+            Kind::Latency | Kind::Discovery | Kind::Footprint | Kind::Fleet if self.rate > 0 => {
                 bail!("rate: this has none")
             }
             Kind::Footprint if self.set_ups != [SetUp::InterProcess] => {
                 bail!("set_ups: one process is looked at")
             }
+            Kind::Fleet if self.set_ups != [SetUp::InterProcess] => {
+                bail!("set_ups: all processes of a fleet are on one host")
+            }
+            Kind::Fleet if self.topics != [1] => bail!("topics: a fleet has one"),
             _ => Ok(()),
         }
     }

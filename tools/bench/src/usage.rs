@@ -31,6 +31,19 @@ pub(crate) fn usage(pid: u32) -> Result<Usage> {
     Ok(usage)
 }
 
+/// Memory of a process in octets, each page that it has in common with others counted in part: the sum over all processes is
+/// what they take of the host.
+pub(crate) fn proportional_memory(pid: u32) -> Result<f64> {
+    let text =
+        std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).context("the process has ended")?;
+    parse_proportional(&text).context("the kernel's figures cannot be read")
+}
+
+fn parse_proportional(rollup: &str) -> Option<f64> {
+    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    Some(line.split_ascii_whitespace().next()?.parse::<f64>().ok()? * 1024.0)
+}
+
 fn fine_cpu(pid: u32) -> Option<f64> {
     let mut nanos = 0.0;
     for task in std::fs::read_dir(format!("/proc/{pid}/task")).ok()? {
@@ -139,7 +152,13 @@ mod tests {
         let status = "Name:\ta\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\nThreads:\t3\n";
         let expected = Usage { cpu: 3.0, rss: 1_048_576.0, peak: 2_097_152.0, threads: 3.0 };
         assert_eq!(parse_usage(stat, status), Some(expected));
-        assert!(usage(std::process::id()).unwrap().threads >= 1.0);
+        let own = usage(std::process::id()).unwrap();
+        assert!(own.threads >= 1.0);
+        assert_eq!(
+            parse_proportional("55-7f ---p 0 00:00 0 [rollup]\nRss: 9 kB\nPss:   2 kB\n"),
+            Some(2_048.0)
+        );
+        assert!((1.0..=own.peak).contains(&proportional_memory(std::process::id()).unwrap()));
     }
 
     #[test]

@@ -117,6 +117,12 @@ fn over(run: &Results, kind: Kind, cells: &[&Measured], axis: (&str, Place)) -> 
             &[("matched_ms", "Time to match", "ms"), ("cpu_ms", "Processor time of both sides", "ms")]
         }
         Kind::Footprint => &[("rss_mb", "Memory", "MB"), ("idle_cpu_percent", "Processor at rest", "%")],
+        Kind::Fleet => &[
+            ("pss_mb", "Memory of a process", "MB"),
+            ("matched_ms", "Time until all have matched", "ms"),
+            ("cpu_ms", "Processor time of a process until then", "ms"),
+            ("idle_cpu_percent", "Processor of a process at rest", "%"),
+        ],
     };
     let mut places: Vec<usize> = cells.iter().map(|cell| of(cell)).collect();
     places.sort_unstable();

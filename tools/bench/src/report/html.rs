@@ -100,6 +100,7 @@ pub(crate) fn heading(measure: &Measure, set_up: SetUp) -> String {
         Kind::Throughput => "Throughput",
         Kind::Discovery => "Discovery",
         Kind::Footprint => return "At rest".to_string(),
+        Kind::Fleet => return "A fleet on one host".to_string(),
     };
     let Link { mbit, loss } = measure.link;
     let mut text = format!("{kind}, {set_up}");
@@ -138,6 +139,7 @@ pub(crate) fn conditions(measure: &Measure) -> String {
     match measure.kind {
         Kind::Latency => words.push(format!("{} round trips after {}", measure.count, measure.warm_up)),
         Kind::OneWay | Kind::Throughput | Kind::Footprint => words.push(format!("{} s", measure.seconds)),
+        Kind::Fleet => words.push(format!("as many writers as readers, {} s at rest", measure.seconds)),
         Kind::Discovery => words.push("from the opening of the second process to the last match".into()),
     }
     words.extend(measure.answer.map(|answer| format!("{answer} B come back")));

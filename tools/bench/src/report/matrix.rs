@@ -107,6 +107,9 @@ fn values(kind: Kind) -> (&'static str, fn(&Measured) -> Option<String>) {
             ("Milliseconds to the last match", |cell| Some(number(cell.figure("matched_ms")?.0)))
         }
         Kind::Footprint => ("MB", |cell| Some(number(cell.figure("rss_mb")?.0))),
+        Kind::Fleet => ("MB of a process, in brackets milliseconds until all have matched", |cell| {
+            two(cell, "pss_mb", "matched_ms")
+        }),
     }
 }
 

@@ -128,6 +128,14 @@ pub(crate) fn columns(kind: Kind) -> &'static [(&'static str, &'static str)] {
         Kind::Footprint => {
             &[("rss_mb", "MB"), ("threads", "threads"), ("idle_cpu_percent", "processor at rest, %")]
         }
+        Kind::Fleet => &[
+            ("pss_mb", "MB of a process, its part of shared pages"),
+            ("rss_mb", "with all of them"),
+            ("threads", "threads"),
+            ("matched_ms", "all matched, ms"),
+            ("cpu_ms", "CPU ms of a process until then"),
+            ("idle_cpu_percent", "at rest, %"),
+        ],
     }
 }
 
