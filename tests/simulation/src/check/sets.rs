@@ -60,8 +60,13 @@ fn covers(spans: &[Span], begin: Nanos) -> bool {
     spans.iter().any(|(from, until)| *from < begin && until.is_none_or(|until| until > begin))
 }
 
-/// Whether a reader that is shown a set is shown this sample of it, and has it when it looks.
-fn is_due(run: &Run<'_>, w: usize, r: usize, (number, change): (u64, &Written)) -> bool {
+/// Whether two have met again in some time: for the writer the reader begins anew, and gets what it still has of earlier sets.
+fn met_again(spans: &[Span], begin: Nanos, until: Nanos) -> bool {
+    spans.iter().any(|(from, _)| *from >= begin && *from <= until)
+}
+
+/// Whether a reader that is shown a set at some time is shown this sample of it, and has it when it looks.
+fn is_due(run: &Run<'_>, w: usize, r: usize, shown_at: Nanos, (number, change): (u64, &Written)) -> bool {
     let (writer, reader) = (&run.log.writers[w], &run.log.readers[r]);
     let (offer, request) = (offered(run, w), requested(run, r));
     let shown = request.separation == 0 && !request.exclusive && offer.lifespan.is_none();
@@ -71,8 +76,9 @@ fn is_due(run: &Run<'_>, w: usize, r: usize, (number, change): (u64, &Written)) 
     let kept = request.keep_last.is_none_or(|depth| later() < depth as usize && !has_rivals(run, w, r));
     let begun = change.set.map_or(0, |set| run.log.sets[set].begun);
     // Other writers may have met the reader when the set had begun, or later.
+    let both = [writer.meetings.of(reader.guid), reader.meetings.of(writer.guid)];
     let met = !request.is_by_publisher()
-        || (covers(writer.meetings.of(reader.guid), begun) && covers(reader.meetings.of(writer.guid), begun));
+        || both.iter().all(|spans| covers(spans, begun) && !met_again(spans, begun, shown_at));
     let wanted = change.kind == ChangeKind::Alive && request.wants(change.key, number);
     wanted && shown && in_order && kept && met
 }
@@ -82,13 +88,14 @@ fn lacks(
     run: &Run<'_>,
     set: usize,
     w: usize,
-    r: usize,
+    (r, shown_at): (usize, Nanos),
     has: impl Fn(usize, u64) -> bool,
 ) -> Option<(usize, u64)> {
     let matching = writers_with(run, w, r).into_iter().filter(|other| matches(run, *other, r));
     matching.into_iter().find_map(|other| {
         let mut members = run.log.writers[other].members(set);
-        let lacking = members.find(|member| !has(other, member.0) && is_due(run, other, r, *member));
+        let lacking =
+            members.find(|member| !has(other, member.0) && is_due(run, other, r, shown_at, *member));
         lacking.map(|(number, _)| (other, number))
     })
 }
@@ -114,7 +121,7 @@ pub(crate) fn taken(run: &mut Run<'_>, r: usize, seen: &[Content]) {
         if !has_ended(run, set, w, r) {
             found.push(format!("{what}, which has not ended"));
         } else if let Some((other, lacked)) =
-            lacks(run, set, w, r, |w, n| here.contains(&(w, n)) || got(w, n))
+            lacks(run, set, w, (r, run.age()), |w, n| here.contains(&(w, n)) || got(w, n))
         {
             found.push(format!("{what}, but not number {lacked} of writer {other} with it"));
         }
@@ -145,7 +152,10 @@ pub(super) fn whole(run: &Run<'_>, found: &mut Vec<Violation>) {
         {
             let peer = &run.log.readers[other];
             let got = |w: usize, n: u64| peer.received.get(&w).is_some_and(|received| received.count(n) > 0);
-            let Some((from, number)) = lacks(run, set, w, other, got).filter(|_| peer.ended.is_none()) else {
+            let taken = writer.members(set).filter_map(|(number, _)| received.first_taken_at(number));
+            let shown_at = taken.min().unwrap_or(0);
+            let lacking = lacks(run, set, w, (other, shown_at), got).filter(|_| peer.ended.is_none());
+            let Some((from, number)) = lacking else {
                 continue;
             };
             if peer.created >= run.log.sets[set].begun {
