@@ -6,7 +6,7 @@ use dunlin_core::Duration;
 use dunlin_driver::TCP_PEER;
 
 use crate::error::Problems;
-use crate::value::{Size, Switch};
+use crate::value::{Architecture, Size, Switch};
 use crate::{Config, ConfigError};
 
 /// Highest domain with all its ports below 65536, with the default constants.
@@ -85,8 +85,24 @@ impl Checker<'_> {
         self.that(period > Duration::ZERO, "discovery.announcement_period", "must be longer than zero");
         let text = "must be shorter than discovery.lease_duration";
         self.that(period < discovery.lease_duration, "discovery.announcement_period", text);
+        self.architecture();
         self.that(self.config.domain.id <= MAX_DOMAIN, "domain.id", "must be from 0 to 232");
         self.that(self.config.domain.tag.len() <= 256, "domain.tag", "has more than 256 octets");
+    }
+
+    fn architecture(&mut self) {
+        let discovery = &self.config.discovery;
+        let centralised = discovery.architecture == Architecture::Centralised;
+        let (servers, server) = (discovery.servers.len(), discovery.server);
+        let text = "\"centralised\" needs discovery.servers";
+        self.that(!centralised || server || servers > 0, "discovery.architecture", text);
+        let text = "have no effect unless discovery.architecture is \"centralised\"";
+        self.that(centralised || server || servers == 0, "discovery.servers", text);
+        let text = "a server has no servers itself: participants announce themselves to all of them";
+        self.that(!server || servers == 0, "discovery.servers", text);
+        let text = "name them in discovery.servers, or leave discovery.architecture \"decentralised\"";
+        self.that(!centralised || server || discovery.peers.is_empty(), "discovery.peers", text);
+        self.that(!server || self.config.network.udp, "network.udp", "a discovery server needs UDP");
     }
 
     fn reliability(&mut self) {

@@ -3,8 +3,8 @@
 use std::time::Duration as StdDuration;
 
 use dunlin_core::{DomainId, Duration, PortParameters};
-use dunlin_driver::{DriverConfig, ReceiveConfig, peer_locators};
-use dunlin_engine::{Quotas, Tuning};
+use dunlin_driver::{DriverConfig, ReceiveConfig, peer_locators, server_locators};
+use dunlin_engine::{DiscoveryRole, Quotas, Tuning};
 use dunlin_qos::DomainParticipantQos;
 use dunlin_rtps::Pacing;
 use dunlin_shm::ShmConfig;
@@ -13,7 +13,7 @@ use dunlin_transport::FaultConfig;
 use dunlin_udp::{MulticastUse, UdpConfig};
 
 use crate::error::Problems;
-use crate::value::{Access, Multicast, ParticipantIndex, Size, TcpPort, Waiting};
+use crate::value::{Access, Architecture, Multicast, ParticipantIndex, Size, TcpPort, Waiting};
 use crate::{Config, ConfigError};
 
 /// An infinite duration becomes a very long one.
@@ -45,6 +45,12 @@ impl Config {
                 Err(error) => problems.add(self.origin("discovery.peers"), error.to_string()),
             }
         }
+        for server in &self.discovery.servers {
+            match server_locators(server, domain) {
+                Ok(locators) => initial_peers.extend(locators),
+                Err(error) => problems.add(self.origin("discovery.servers"), error.to_string()),
+            }
+        }
         problems.into_result()?;
         let fault = self.fault_config();
         Ok(DriverConfig {
@@ -66,8 +72,14 @@ impl Config {
             max_message_size: self.network.max_message_size.value().map(Size::to_usize),
             tuning: self.tuning(),
             quotas: self.quotas(),
+            role: if self.discovery.server { DiscoveryRole::Server } else { DiscoveryRole::Participant },
             entity_name: entity_name.into(),
         })
+    }
+
+    /// Whether nothing is sent to groups, and nothing received from them.
+    fn without_groups(&self) -> bool {
+        self.discovery.server || self.discovery.architecture == Architecture::Centralised
     }
 
     /// The constants of the well-known ports.
@@ -99,6 +111,7 @@ impl Config {
             ipv4: network.ipv4,
             ipv6: network.ipv6,
             multicast: match network.multicast {
+                _ if self.without_groups() => MulticastUse::Never,
                 Multicast::On => MulticastUse::On,
                 Multicast::Spdp => MulticastUse::SpdpOnly,
                 Multicast::Off => MulticastUse::Off,
@@ -266,6 +279,8 @@ mod tests {
         let values = [
             ("domain.tag", "x"),
             ("discovery.peers", "192.0.2.1"),
+            ("discovery.servers", "192.0.2.1:7"),
+            ("discovery.server", "true"),
             ("discovery.announcement_period", "1s"),
             ("discovery.lease_duration", "77s"),
             ("network.interfaces", "eth0"),
@@ -377,6 +392,9 @@ mod tests {
             "statistics.period",
             "discovery.announce_process",
             "discovery.announce_process_in_full",
+            // See the tests of servers in the simulator.
+            "discovery.architecture",
+            "discovery.interest",
         ];
         for key in crate::schema::KEYS.iter().map(crate::schema::Key::path) {
             let Some((_, value)) = values.iter().find(|(named, _)| *named == key) else {
@@ -384,6 +402,10 @@ mod tests {
                 continue;
             };
             let mut base = Config::default();
+            if key == "discovery.servers" {
+                base.discovery.architecture = crate::Architecture::Centralised;
+                base.discovery.servers.push("192.0.2.2".into());
+            }
             base.network.ipv6 = key == "network.ipv4";
             let of_tls = key.starts_with("tls.");
             base.tcp.enabled = of_tls || ["network.udp", "tcp.port", "tcp.max_connections"].contains(&&*key);
@@ -408,6 +430,16 @@ mod tests {
         config.set("fault.loss", "1%").unwrap();
         config.set("fault.seed", "9").unwrap();
         assert_eq!(made(&config).fault.map(|fault| (fault.seed, fault.loss_ppm)), Some((9, 10_000)));
+    }
+
+    #[test]
+    fn a_centralised_participant_announces_itself_to_servers_alone() {
+        let text =
+            "[discovery]\narchitecture = \"centralised\"\nservers = [\"udp://192.0.2.1\", \"192.0.2.2:9\"]";
+        let config = made(&Config::from_toml("a.toml", text).unwrap());
+        let peers: Vec<String> = config.initial_peers.iter().map(ToString::to_string).collect();
+        assert_eq!(peers, ["udp/192.0.2.1:11825", "udp/192.0.2.2:9"]);
+        assert_eq!(config.udp.multicast, MulticastUse::Never);
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod schema;
 mod units;
 mod value;
 
+pub use dunlin_driver::server_port;
 pub use effective::{Effective, reference};
 pub use error::{ConfigError, Problem};
 pub use import::{Dialect, Import, ImportError, LeftOut};
@@ -46,5 +47,6 @@ pub use schema::{
 };
 pub use units::{parse_duration, print_duration};
 pub use value::{
-    Access, Auto, Multicast, ParticipantIndex, Rate, Share, Size, Switch, TcpPort, Waiting, WithoutService,
+    Access, Architecture, Auto, Interest, Multicast, ParticipantIndex, Rate, Share, Size, Switch, TcpPort,
+    Waiting, WithoutService,
 };

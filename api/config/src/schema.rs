@@ -12,8 +12,8 @@ use dunlin_udp::UdpConfig;
 use crate::origin::Origins;
 use crate::profiles::Profiles;
 use crate::value::{
-    Access, Auto, Multicast, ParticipantIndex, Rate, Raw, Share, Size, Switch, TcpPort, Value, Waiting,
-    WithoutService,
+    Access, Architecture, Auto, Interest, Multicast, ParticipantIndex, Rate, Raw, Share, Size, Switch,
+    TcpPort, Value, Waiting, WithoutService,
 };
 
 /// A key of the schema.
@@ -136,6 +136,18 @@ schema! {
         /// Without a port, the first ten participants of the host. With "tcp://" in front they are reached over TCP: then
         /// without a port the first four.
         peers: Vec<String> = Vec::new();
+        /// Who tells participants of each other, see `docs/architectures.md`: "decentralised" nobody, they announce themselves to
+        /// multicast groups and `peers`; "centralised" the `servers`, and nothing is sent to groups.
+        architecture: Architecture = Architecture::Decentralised;
+        /// Discovery servers of "centralised", all of them: "udp://host:port", or "host" for the port of `dunlin server`. Any one that
+        /// runs is enough.
+        servers: Vec<String> = Vec::new();
+        /// Of whom the servers tell: "topics" of those who write what is read here, or read what is written; "everything" of all, as
+        /// tools need it.
+        interest: Interest = Interest::Topics;
+        /// This participant is a discovery server, as `dunlin server` makes one: it introduces to each other those that have it among
+        /// their `servers`, and nothing is sent to groups.
+        server: bool = false;
         /// Time between announcements; shorter than the lease.
         announcement_period: Duration = driver().announcement_period;
         /// How long others keep this participant without a sign of life.

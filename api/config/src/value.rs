@@ -289,6 +289,28 @@ words! {
 }
 
 words! {
+    /// How participants find each other, and which way data takes.
+    Architecture, "\"decentralised\" or \"centralised\"" {
+        /// They find each other; data goes from writer to reader.
+        #[default]
+        Decentralised = "decentralised",
+        /// Servers tell them of each other; data goes from writer to reader.
+        Centralised = "centralised"
+    }
+}
+
+words! {
+    /// What a participant wants to know of others.
+    Interest, "\"topics\" or \"everything\"" {
+        /// Those with a topic in common.
+        #[default]
+        Topics = "topics",
+        /// All.
+        Everything = "everything"
+    }
+}
+
+words! {
     /// What a thread that receives user data does while nothing arrives.
     Waiting, "\"adaptive\", \"blocking\" or \"polling\"" {
         /// Looks again and again for a moment where the next datagram is about to come, and sleeps otherwise.

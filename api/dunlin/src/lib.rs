@@ -68,6 +68,7 @@
 extern crate self as dunlin;
 
 mod any;
+mod architecture;
 mod builtin;
 mod by_handle;
 mod condition;

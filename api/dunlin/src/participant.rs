@@ -1,5 +1,6 @@
 //! DomainParticipant (DDS 1.4 §2.2.2.2.1).
 
+use crate::architecture::Servers;
 use crate::builtin::Feeds;
 use crate::builtin::{
     ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData,
@@ -77,6 +78,8 @@ pub(crate) struct ParticipantInner {
     durable_is_local: bool,
     /// Properties that are announced besides those of the QoS.
     process: Vec<(String, String)>,
+    /// The discovery servers that it announces itself to.
+    pub(crate) servers: Servers,
     pub(crate) announces_types: bool,
     /// Bytes of the largest type object that is sent to others.
     pub(crate) max_told_type: usize,

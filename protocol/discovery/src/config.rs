@@ -116,6 +116,25 @@ impl Default for Quotas {
     }
 }
 
+/// What a participant is to the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DiscoveryRole {
+    /// One among equals.
+    #[default]
+    Participant,
+    /// It introduces to each other those that announce themselves to it, if they have a topic in common.
+    Server,
+}
+
+/// The property of a participant that says what it wants to know of others: [`INTEREST_EVERYTHING`].
+pub const INTEREST_PROPERTY: &str = "dunlin.discovery.interest";
+/// The value of [`INTEREST_PROPERTY`] for which a server introduces all others, as tools want.
+pub const INTEREST_EVERYTHING: &str = "everything";
+/// The property of a participant that introduces others, with the value [`ROLE_SERVER`].
+pub const ROLE_PROPERTY: &str = "dunlin.discovery.role";
+/// See [`ROLE_PROPERTY`].
+pub const ROLE_SERVER: &str = "server";
+
 /// Everything [`crate::Discovery`] needs to know about its own participant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiscoveryConfig {
@@ -149,6 +168,8 @@ pub struct DiscoveryConfig {
     pub property: Property,
     /// Limits for remote participants.
     pub quotas: Quotas,
+    /// What it is to the others (default: one among equals).
+    pub role: DiscoveryRole,
     /// Largest datagram of the built-in endpoints, in octets (default 1472).
     pub max_message_size: usize,
 }
@@ -173,6 +194,7 @@ impl DiscoveryConfig {
             user_data: UserData::default(),
             property: Property::default(),
             quotas: Quotas::default(),
+            role: DiscoveryRole::default(),
             max_message_size: defaults::MAX_MESSAGE_SIZE,
         }
     }
@@ -212,6 +234,10 @@ pub struct DiscoveryStats {
     pub leases_expired: u64,
     /// Announcements that a later one of the same participant, or its goodbye, had overtaken.
     pub overtaken: u64,
+    /// Announcements of participants that a server has sent to others.
+    pub introductions_sent: u64,
+    /// Participants that a server has not introduced to each other because there were too many.
+    pub introductions_refused: u64,
     /// Announcements in parts given up by the built-in readers.
     pub partials_evicted: u64,
     /// Announcements that came too far ahead and were not kept by the built-in readers; they are asked for again.

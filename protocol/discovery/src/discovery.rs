@@ -1,6 +1,7 @@
 //! The discovery of one participant as a whole: RTPS 2.5 §8.5 and §8.4.13. State, start and end, routing.
 
 use alloc::{
+    boxed::Box,
     collections::{BTreeMap, BTreeSet},
     vec::Vec,
 };
@@ -14,11 +15,12 @@ use dunlin_wire::{ReceiverState, Submessage};
 use crate::{
     announcer::Announcer,
     builtin::{BuiltinWriter, Collector, builtin_reader, feed},
-    config::{DiscoveryConfig, DiscoveryStats, Locators},
+    config::{DiscoveryConfig, DiscoveryRole, DiscoveryStats, Locators},
     effect::DiscoveryEffect,
     endpoints::Endpoints,
     goodbye::Goodbyes,
     ignored::Ignored,
+    introductions::Introductions,
     lost::Lost,
     participant::{Account, RemoteParticipant},
     table::{self, BuiltinTopic, Handler, TOPICS},
@@ -49,6 +51,8 @@ pub struct Discovery {
     pub(crate) goodbyes: Goodbyes,
     pub(crate) lost: Lost,
     pub(crate) ignored: Ignored,
+    /// Of a server alone.
+    pub(crate) introductions: Option<Box<Introductions>>,
     /// No lease of a participant ends before this.
     pub(crate) lease_wakeup: Option<MonoTime>,
     pub(crate) topics: BuiltinTopics,
@@ -119,6 +123,7 @@ impl Discovery {
             goodbyes: Goodbyes::default(),
             lost: Lost::default(),
             ignored: Ignored::default(),
+            introductions: (config.role == DiscoveryRole::Server).then(Box::default),
             lease_wakeup: None,
             topics,
             service: Service::new(&config),
@@ -232,6 +237,12 @@ impl Discovery {
             }
             _ => return,
         };
+        if let Submessage::Data(data) = submessage
+            && writer_id == EntityId::SPDP_WRITER
+            && self.is_known_already(state.source_prefix, data)
+        {
+            return;
+        }
         if !self.may_speak(now.mono, state.source_prefix, &from) {
             return self.on_misplaced(now, from, state, submessage, out, fx);
         }
@@ -239,6 +250,8 @@ impl Discovery {
         match (row.handler, submessage) {
             (Handler::Participants, Submessage::Data(data)) => {
                 self.on_announcement(now, from, state, data, out, fx);
+                self.repeat_introductions(now.mono, state.source_prefix);
+                self.introduce(now, out);
             }
             (Handler::Participants, _) => {}
             (Handler::Types, _) => self.on_type_lookup(now, writer_id, (state, submessage, packet), out),
@@ -296,6 +309,7 @@ impl Discovery {
     pub fn on_timer(&mut self, now: Now, out: &mut Outbox, fx: &mut Vec<DiscoveryEffect>) {
         self.spare_leases(now.mono);
         self.announce_if_due(now, out);
+        self.introduce(now, out);
         self.send_answers(now, out);
         self.ask_again_at_new_places(now, out, fx);
         self.expire_leases(now.mono, fx);
@@ -322,7 +336,9 @@ impl Discovery {
         let types = self.service.next_deadline();
         let lookups = self.endpoints.types.lookups.next_deadline();
         let own = [self.announcer.next_deadline(), self.lease_wakeup, self.asserter.next_deadline(), answer];
-        own.into_iter().chain([trial, types, lookups, self.topics.next_deadline()]).flatten().min()
+        let introduction = self.introductions.as_ref().and_then(|it| it.next_deadline());
+        let others = [trial, types, lookups, introduction, self.topics.next_deadline()];
+        own.into_iter().chain(others).flatten().min()
     }
 
     /// Any datagram of a participant is a sign of life.

@@ -334,6 +334,11 @@ impl Endpoints {
         if remote { local.collect() } else { local.chain(of_topic(&self.remote_writers, topic)).collect() }
     }
 
+    /// The endpoints of others that a writer of a topic may match, or a reader.
+    pub(crate) fn remote_opposites(&self, of_writer: bool, topic: &Arc<str>) -> impl Iterator<Item = Guid> {
+        of_topic(if of_writer { &self.remote_readers } else { &self.remote_writers }, topic)
+    }
+
     /// Whether a topic has other writers than this one, here or elsewhere.
     pub(crate) fn has_other_writers(&self, topic: &Arc<str>, but: Guid) -> bool {
         let mut local = self.topics.get(topic).into_iter().flat_map(|topic| &topic.writers);

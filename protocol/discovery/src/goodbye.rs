@@ -29,6 +29,11 @@ impl Latest {
         Self { sn, timestamp, at: now }
     }
 
+    /// Its number, and when it was sent.
+    pub(crate) const fn sample(&self) -> (SequenceNumber, Option<WallTime>) {
+        (self.sn, self.timestamp)
+    }
+
     /// Whether a sample was sent before this one. A program that starts again with the same GUID begins to count anew,
     /// but at a later time.
     fn is_after(&self, now: MonoTime, sn: SequenceNumber, timestamp: Option<WallTime>) -> bool {

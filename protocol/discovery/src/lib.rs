@@ -30,6 +30,7 @@ mod groups;
 mod history;
 mod ignored;
 mod interner;
+mod introductions;
 mod liveliness;
 mod local;
 mod local_type;
@@ -40,6 +41,7 @@ mod places;
 mod queries;
 mod reach;
 mod sedp;
+mod server;
 mod spdp;
 mod standing;
 mod table;
@@ -51,7 +53,10 @@ mod verify;
 mod wlp;
 
 pub use codec::inline_qos;
-pub use config::{DiscoveryConfig, DiscoveryStats, Locators, Quotas};
+pub use config::{
+    DiscoveryConfig, DiscoveryRole, DiscoveryStats, INTEREST_EVERYTHING, INTEREST_PROPERTY, Locators, Quotas,
+    ROLE_PROPERTY, ROLE_SERVER,
+};
 pub use content_filter::ContentFilterProperty;
 pub use data::{
     DiscoveredReader, DiscoveredWriter, EndpointLocators, LocalReader, LocalWriter, ParticipantData,

@@ -67,6 +67,8 @@ pub(crate) struct RemoteParticipant {
     pub(crate) heard: MonoTime,
     /// Where it is believed to receive and to speak, once it is verified.
     pub(crate) whereabouts: Places,
+    /// Nothing has come from it yet: a server has told of it.
+    pub(crate) introduced: bool,
     /// Its lease was prolonged since it was last heard, because this participant stood still itself.
     pub(crate) spared: bool,
     /// Until it is verified.
@@ -99,6 +101,7 @@ impl RemoteParticipant {
             expires: now.plus(data.lease_duration.min(UNVERIFIED_LEASE)),
             heard: now,
             whereabouts: Places::default(),
+            introduced: false,
             spared: false,
             unverified: Some(Box::default()),
             places: places(&data),

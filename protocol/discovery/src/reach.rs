@@ -27,12 +27,17 @@ fn is_at(locator: &Locator, (kind, ip): (LocatorKind, IpAddr)) -> bool {
 
 impl Reach {
     /// Judges an announcement of `announced` that came from `from`. An address that worked is kept while it is
-    /// announced, so that a peer with several networks does not alternate between them.
+    /// announced, so that a peer with several networks does not alternate between them. Another one has told of it if it came from
+    /// nowhere ([`Locator::INVALID`]): then it is on this host if it announces an address of it.
     pub(crate) fn learn(before: Option<Self>, announced: &Locators, from: Locator, own: &Locators) -> Self {
         let announces = |via: &(LocatorKind, IpAddr)| announced.unicast().any(|locator| is_at(locator, *via));
         let source = from.ip();
         let own_address = |ip: IpAddr| own.unicast().any(|locator| locator.ip() == Some(ip));
-        let same_host = source.is_none_or(|ip| ip.is_loopback() || own_address(ip));
+        let same_host = if from == Locator::INVALID {
+            announced.unicast().filter_map(Locator::ip).any(own_address)
+        } else {
+            source.is_none_or(|ip| ip.is_loopback() || own_address(ip))
+        };
         let via = before.and_then(|reach| reach.via).filter(announces);
         let via = via.or(source.map(|ip| (from.kind, ip)).filter(announces));
         let chosen = before.and_then(|reach| reach.chosen);

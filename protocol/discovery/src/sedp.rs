@@ -32,6 +32,7 @@ impl Discovery {
         mut collected: Collector,
         fx: &mut Vec<DiscoveryEffect>,
     ) {
+        let before = fx.len();
         for sample in collected.samples.drain(..) {
             let result = match (topic, sample.kind) {
                 (BuiltinTopic::Messages, ChangeKind::Alive) => self.on_liveliness(now, &sample, fx),
@@ -44,6 +45,7 @@ impl Discovery {
                 self.count_error(error, fx);
             }
         }
+        self.concern(fx.get(before..).unwrap_or_default());
         self.collected = collected;
     }
 

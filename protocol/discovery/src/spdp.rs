@@ -18,6 +18,7 @@ use crate::{
     goodbye::Latest,
     participant::RemoteParticipant,
     reach::{Reach, usable},
+    server::is_introduction,
     table::BuiltinTopic,
 };
 
@@ -101,13 +102,18 @@ impl Discovery {
         };
         let prefix = state.source_prefix;
         let directed = data.reader_id != EntityId::UNKNOWN;
-        let repeated = self.participants.get(&prefix).is_some_and(|known| *known.payload == *payload);
+        let known = self.participants.get(&prefix);
+        let repeated = known.is_some_and(|known| *known.payload == *payload);
+        let introduced = is_introduction(data);
+        let first_direct = known.is_some_and(|known| known.introduced && !introduced);
+        // Where an introduction comes from says nothing about the one that is introduced.
+        let from = if introduced { Locator::INVALID } else { from };
         if overtaken && !repeated {
             self.stats.overtaken = self.stats.overtaken.saturating_add(1);
             return;
         }
         // What is known already is a sign of life however old it looks: a clock may have been set back.
-        if !repeated {
+        if !repeated || first_direct {
             let left_out = Cell::new(0);
             let read = decode_participant(payload, state.source_vendor, &self.config.quotas, &left_out);
             self.count_left_out(&left_out);
@@ -270,6 +276,7 @@ impl Discovery {
             let mut participant =
                 RemoteParticipant::new(announced, raw, reach, payload.into(), latest, now.mono);
             participant.whereabouts.named_from(&from);
+            participant.introduced = from == Locator::INVALID;
             self.unverified.add(now.mono, prefix, from);
             self.newcomers = self.newcomers.saturating_add(1);
             self.add_participant(participant, fx);
@@ -326,6 +333,7 @@ impl Discovery {
         }
         participant.announced = changed.raw;
         participant.whereabouts.named_from(&changed.from);
+        participant.introduced &= changed.from == Locator::INVALID;
         participant.reach = changed.reach;
         let before = participant.set_data(changed.announced);
         let data = Arc::clone(&participant.data);
@@ -435,6 +443,9 @@ impl Discovery {
     ) {
         let Some(participant) = self.participants.remove(&prefix) else { return };
         self.account = self.account.without(participant.account());
+        if let Some(introductions) = &mut self.introductions {
+            introductions.forget(prefix);
+        }
         match participant.unverified {
             Some(unverified) => {
                 self.unverified.remove(prefix);

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use dunlin_cdr::{TypeDescription, TypeSupport};
 use dunlin_core::{DomainId, Duration, GuidPrefix, Locator, LocatorKind, Paths, defaults};
-use dunlin_discovery::{EndpointLocators, LocalType, Locators, Quotas};
+use dunlin_discovery::{DiscoveryRole, EndpointLocators, LocalType, Locators, Quotas};
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, QosError, SubscriberQos, TopicData,
 };
@@ -45,6 +45,8 @@ pub struct ParticipantConfig {
     pub tuning: Tuning,
     /// Limits of what remote participants may make this one remember.
     pub quotas: Quotas,
+    /// What it is to the others when it comes to discovery.
+    pub role: DiscoveryRole,
     /// Entropy for what needs to differ between participants.
     pub seed: u64,
     /// A name for people; empty is not announced.
@@ -71,6 +73,7 @@ impl ParticipantConfig {
             receive_room: ReceiveRoom::default(),
             tuning: Tuning::default(),
             quotas: Quotas::default(),
+            role: DiscoveryRole::default(),
             seed: 0,
             entity_name: String::new(),
         }

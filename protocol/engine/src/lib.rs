@@ -81,7 +81,8 @@ pub use writer_slot::{
 };
 
 pub use dunlin_discovery::{
-    ContentFilterProperty, EndpointLocators, KnownType, LocalType, Locators, Quotas, TypeDiscovery,
+    ContentFilterProperty, DiscoveryRole, EndpointLocators, INTEREST_EVERYTHING, INTEREST_PROPERTY,
+    KnownType, LocalType, Locators, Quotas, ROLE_PROPERTY, ROLE_SERVER, TypeDiscovery,
 };
 pub use dunlin_rtps::{ReaderStats, ReceiveRoom, WriterStats};
 

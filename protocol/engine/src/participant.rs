@@ -751,6 +751,7 @@ fn discovery_config(config: ParticipantConfig) -> DiscoveryConfig {
         receive_room: _,
         tuning: _,
         quotas,
+        role,
         seed: _,
         entity_name,
     } = config;
@@ -766,6 +767,7 @@ fn discovery_config(config: ParticipantConfig) -> DiscoveryConfig {
         user_data: qos.user_data,
         property: qos.property,
         quotas,
+        role,
         max_message_size,
         ..DiscoveryConfig::new(guid_prefix, domain_id)
     }

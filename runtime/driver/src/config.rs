@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration as StdDuration;
 
 use dunlin_core::{DomainId, Duration, Locator, PortParameters, defaults};
-use dunlin_engine::{Quotas, Tuning};
+use dunlin_engine::{DiscoveryRole, Quotas, Tuning};
 use dunlin_qos::DomainParticipantQos;
 use dunlin_shm::ShmConfig;
 use dunlin_tcp::TcpConfig;
@@ -57,6 +57,8 @@ pub struct DriverConfig {
     pub tuning: Tuning,
     /// Limits of what remote participants may make this one remember.
     pub quotas: Quotas,
+    /// What the participant is to the others when it comes to discovery.
+    pub role: DiscoveryRole,
     /// A name for people.
     pub entity_name: String,
 }
@@ -82,6 +84,7 @@ impl Default for DriverConfig {
             max_message_size: None,
             tuning: Tuning::default(),
             quotas: Quotas::default(),
+            role: DiscoveryRole::default(),
             entity_name: String::new(),
         }
     }
@@ -220,6 +223,43 @@ fn tcp_locators(place: &str, domain: DomainId, ports: &PortParameters) -> io::Re
     Ok(addresses.into_iter().flat_map(at).collect())
 }
 
+/// The port of a discovery server of domain 0; each further domain has the next but one.
+pub const SERVER_PORT: u16 = 11811;
+/// What may stand in front of a discovery server, which is reached over UDP.
+const UDP_SERVER: &str = "udp://";
+
+/// The port of a discovery server of a domain whose port nobody has set.
+#[must_use]
+pub fn server_port(domain: DomainId) -> Option<u16> {
+    SERVER_PORT.checked_add(u16::try_from(domain.checked_mul(2)?).ok()?)
+}
+
+/// Where a discovery server receives: `host`, `address`, `host:port` or `[address]:port`, with `udp://` in front or without.
+/// Without a port, [`server_port`].
+///
+/// # Errors
+/// When the name of the host is not known, or the server is to be reached over something else than UDP.
+pub fn server_locators(server: &str, domain: DomainId) -> io::Result<Vec<Locator>> {
+    let place = server.strip_prefix(UDP_SERVER).unwrap_or(server);
+    let invalid = |text: String| io::Error::new(io::ErrorKind::InvalidInput, text);
+    if let Some((scheme, _)) = place.split_once("://") {
+        return Err(invalid(format!("server {server:?}: servers are reached over UDP, not over {scheme:?}")));
+    }
+    let bare = place.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(place);
+    let no_port = || invalid(format!("server {server:?}: domain {domain} has no port for a server"));
+    if let Ok(ip) = bare.parse::<IpAddr>() {
+        return Ok(vec![Locator::udp(SocketAddr::new(ip, server_port(domain).ok_or_else(no_port)?))]);
+    }
+    let has_port = place.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let place = if has_port {
+        place.to_owned()
+    } else {
+        format!("{place}:{}", server_port(domain).ok_or_else(no_port)?)
+    };
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("server {server:?}: {error}"));
+    Ok(place.to_socket_addrs().map_err(named)?.map(Locator::udp).collect())
+}
+
 fn well_known(ip: IpAddr, domain: DomainId, ports: &PortParameters) -> Vec<Locator> {
     let ports = (0..PEER_PARTICIPANTS).filter_map(|index| ports.metatraffic_unicast(domain, index));
     ports.map(|port| Locator::udp(SocketAddr::new(ip, port))).collect()
@@ -274,6 +314,31 @@ mod tests {
         assert!(texts("tcp://localhost").contains(&"tcp/127.0.0.1:7660/7660".to_owned()));
         let error = peer_locators("tcp://no such host", 0, &PortParameters::default()).unwrap_err();
         assert!(error.to_string().starts_with("peer \"tcp://no such host\": "), "{error}");
+    }
+
+    #[test]
+    fn a_server_is_one_place() {
+        let texts = |server| -> Vec<String> {
+            server_locators(server, 3).unwrap().iter().map(ToString::to_string).collect()
+        };
+        for (server, place) in [
+            ("192.0.2.7", "udp/192.0.2.7:11817"),
+            ("udp://192.0.2.7", "udp/192.0.2.7:11817"),
+            ("udp://192.0.2.7:99", "udp/192.0.2.7:99"),
+            ("[2001:db8::7]:99", "udp/[2001:db8::7]:99"),
+            ("udp://2001:db8::7", "udp/[2001:db8::7]:11817"),
+            ("udp://[2001:db8::7]", "udp/[2001:db8::7]:11817"),
+        ] {
+            assert_eq!(texts(server), [place]);
+        }
+        assert!(texts("localhost").contains(&"udp/127.0.0.1:11817".to_owned()));
+        for (server, part) in [
+            ("tcp://192.0.2.7", "servers are reached over UDP"),
+            ("no such host", "server \"no such host\": "),
+        ] {
+            let error = server_locators(server, 0).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
     }
 
     #[test]

@@ -40,7 +40,9 @@ mod timer;
 mod waiting;
 
 pub use clock::now;
-pub use config::{DriverConfig, JoinError, TCP_PEER, peer_locators};
+pub use config::{
+    DriverConfig, JoinError, SERVER_PORT, TCP_PEER, peer_locators, server_locators, server_port,
+};
 pub use dunlin_host::AtMark;
 pub use group_member::EventSink;
 pub use limiter::{Again, Limiter};

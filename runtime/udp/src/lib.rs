@@ -40,6 +40,8 @@ pub enum MulticastUse {
     /// Nothing that leaves the host: the group is joined on the loopback interface alone, so that
     /// participants on one host still find each other.
     Off,
+    /// Nothing: no group is joined or sent to.
+    Never,
 }
 
 /// Which of the well-known unicast port pairs to take (RTPS 2.5 §9.6.2.3).

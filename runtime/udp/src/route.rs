@@ -107,7 +107,7 @@ fn groups(config: &UdpConfig, port: Option<u16>) -> Vec<Locator> {
 fn locators(config: &UdpConfig, chosen: &[Interface], bound: BoundPorts) -> Locators {
     let addresses = announced(config, chosen);
     let at = |port| addresses.iter().map(|ip| Locator::udp(SocketAddr::new(*ip, port))).collect();
-    let discovery = config.multicast != MulticastUse::Off;
+    let discovery = matches!(config.multicast, MulticastUse::On | MulticastUse::SpdpOnly);
     let data = config.multicast == MulticastUse::On;
     let meta_port = config.ports.metatraffic_multicast(config.domain).filter(|_| discovery);
     let data_port = config.ports.user_multicast(config.domain).filter(|_| data);
@@ -152,7 +152,7 @@ fn address(interface: &Interface, family: Family) -> Option<IpAddr> {
 /// it goes over the loopback interface, so that participants on one host find each other anyway. IPv4
 /// multicast passes there even though the interface says it cannot; that of IPv6 has no route there.
 fn outlets(config: &UdpConfig, chosen: &[Interface], all: &[Interface], family: Family) -> Vec<Outlet> {
-    if !config.families().any(|f| f == family) {
+    if config.multicast == MulticastUse::Never || !config.families().any(|f| f == family) {
         return Vec::new();
     }
     let capable =
@@ -174,6 +174,9 @@ fn outlets(config: &UdpConfig, chosen: &[Interface], all: &[Interface], family: 
 /// Groups are joined where multicast is sent, and always on the loopback interface: another participant
 /// of the host may have been told to use nothing else.
 fn members(config: &UdpConfig, chosen: &[Interface], all: &[Interface]) -> Vec<Member> {
+    if config.multicast == MulticastUse::Never {
+        return Vec::new();
+    }
     let off = config.multicast == MulticastUse::Off;
     let outside = chosen.iter().filter(|interface| !interface.loopback && interface.multicast && !off);
     let loopback = all.iter().filter(|interface| interface.loopback && interface.up);
@@ -210,6 +213,9 @@ fn max_message_size(config: &UdpConfig, chosen: &[Interface]) -> usize {
 /// The groups, also while no interface can reach them: one may come up. On a host that has nothing but
 /// IPv6 on loopback, where no group passes, the first well-known ports as well.
 fn announce_to(config: &UdpConfig, routes: &Routes) -> Vec<Locator> {
+    if config.multicast == MulticastUse::Never {
+        return Vec::new();
+    }
     let mut all = groups(config, config.ports.metatraffic_multicast(config.domain));
     if !config.ipv4 && routes.outlets_v6.is_empty() {
         let ports = (0..LOCAL_INDICES).filter_map(|i| config.ports.metatraffic_unicast(config.domain, i));

@@ -119,7 +119,9 @@ impl UdpTransport {
             return Err(io::Error::new(io::ErrorKind::NotFound, text));
         }
         let mut meta = opening.unicast(&config, bound.meta)?;
-        meta.extend(opening.group(&config, meta_group)?);
+        if config.multicast != MulticastUse::Never {
+            meta.extend(opening.group(&config, meta_group)?);
+        }
         let data = opening.unicast(&config, bound.data)?;
         let mut channels = vec![Channel::Meta, Channel::Data];
         let mut data_receivers = Vec::new();
@@ -132,7 +134,9 @@ impl UdpTransport {
         groups.follow(&routes.members);
         let mut notes = opening.notes;
         notes.extend(sender.notes.iter().cloned());
-        notes.extend(complaints(&routes, &groups, &interfaces));
+        if config.multicast != MulticastUse::Never {
+            notes.extend(complaints(&routes, &groups, &interfaces));
+        }
         Ok(Self {
             config,
             ports,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 use dunlin_cdr::{DdsType, TypeSupportOf};
 use dunlin_core::Duration;
-use dunlin_engine::{EndpointLocators, Event, ReaderSlot, ReaderSpec, WriterSlot, WriterSpec};
+use dunlin_engine::{DiscoveryRole, EndpointLocators, Event, ReaderSlot, ReaderSpec, WriterSlot, WriterSpec};
 use dunlin_qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicData};
 use dunlin_sim::{Delay, NetworkConfig, NetworkStats, NodeConfig, NodeId, PathConfig, World};
 
@@ -40,6 +40,8 @@ pub struct Domain {
     world: World,
     nodes: Vec<Member>,
     endpoints: usize,
+    /// The discovery server of the centralised architecture.
+    server: Option<NodeId>,
 }
 
 struct Member {
@@ -60,7 +62,24 @@ impl Domain {
     pub fn new(seed: u64, endpoints: usize) -> Self {
         let delay = Delay::Uniform(Duration::from_micros(50), Duration::from_micros(250));
         let path = PathConfig { delay, ..PathConfig::default() };
-        Self { world: World::new(seed, NetworkConfig::of(path)), nodes: Vec::new(), endpoints }
+        Self { world: World::new(seed, NetworkConfig::of(path)), nodes: Vec::new(), endpoints, server: None }
+    }
+
+    /// The same with a discovery server, and without multicast.
+    pub fn centralised(seed: u64, endpoints: usize) -> Self {
+        let mut domain = Self::new(seed, endpoints);
+        let mut config = NodeConfig { multicast: false, ..NodeConfig::default() };
+        config.participant.role = DiscoveryRole::Server;
+        domain.server = Some(domain.world.add_node(config));
+        domain
+    }
+
+    /// What a participant is made from.
+    fn config(&self) -> NodeConfig {
+        let Some(server) = self.server else { return NodeConfig::default() };
+        let mut config = NodeConfig { multicast: false, ..NodeConfig::default() };
+        config.participant.initial_peers = self.world.locators(server).metatraffic_unicast.clone();
+        config
     }
 
     fn stats(&self) -> (Duration, NetworkStats) {
@@ -84,7 +103,7 @@ impl Domain {
         let before = self.stats();
         for _ in 0..count {
             let index = self.nodes.len();
-            let node = self.world.add_node(NodeConfig::default());
+            let node = self.world.add_node(self.config());
             let (writers, readers) = self.create_endpoints(node, index, total)?;
             self.nodes.push(Member { node, writers, readers, known: 0, matched: 0 });
         }
@@ -114,7 +133,7 @@ impl Domain {
     }
 
     fn knows_all(&self, member: &Member) -> bool {
-        member.known == (self.nodes.len() - 1) * self.endpoints
+        self.server.is_some() || member.known == (self.nodes.len() - 1) * self.endpoints
     }
 
     fn complete(&self, total: usize) -> bool {
@@ -156,6 +175,14 @@ impl Domain {
     /// Whether everybody still knows everybody.
     pub fn is_complete(&self) -> bool {
         self.complete(self.nodes.len())
+    }
+
+    /// Octets of memory that the server occupies.
+    pub fn measure_server(&mut self) -> u64 {
+        let Some(server) = self.server.take() else { return 0 };
+        let world = &mut self.world;
+        let freed = allocation_counter::measure(move || world.crash(server));
+        freed.bytes_current.unsigned_abs()
     }
 
     /// Octets of memory that the last participant occupies: what becomes free when it goes.

@@ -12,7 +12,7 @@ use clap::Parser;
 use dunlin_core::Duration;
 
 use domain::Domain;
-use report::Row;
+use report::{Row, ServedRow};
 
 /// What is measured.
 #[derive(Parser)]
@@ -34,6 +34,12 @@ struct Options {
     /// Octets of state for each other participant that are too many.
     #[arg(long)]
     max_state: Option<u64>,
+    /// With a discovery server, all starting at one moment.
+    #[arg(long)]
+    centralised: bool,
+    /// Datagrams sent until all is found that are too many, with a discovery server.
+    #[arg(long)]
+    max_total: Option<u64>,
     /// Datagrams sent for each pair of participants at the start that are too many.
     #[arg(long)]
     max_datagrams: Option<f64>,
@@ -88,6 +94,40 @@ fn check(options: &Options, row: &Row) -> Result<()> {
     Ok(())
 }
 
+fn measure_centralised(options: &Options, participants: usize) -> Result<ServedRow> {
+    ensure!(participants > options.endpoints, "fewer participants than each has neighbours");
+    let mut domain = Domain::centralised(options.seed, options.endpoints);
+    let start = domain.grow(participants, participants)?;
+    domain.rest(Duration::from_secs(60));
+    let rest = domain.rest(Duration::from_secs(30));
+    ensure!(domain.is_complete(), "somebody was forgotten while nothing happened");
+    ensure!(
+        options.max_total.is_none_or(|most| start.sent <= most),
+        "{} datagrams with {participants} participants",
+        start.sent
+    );
+    let state = domain.measure_server();
+    Ok(ServedRow { participants, endpoints: options.endpoints, start, rest: rest.sent as f64 / 30.0, state })
+}
+
+/// What each participant costs may vary by this share.
+const FLAT: f64 = 0.1;
+
+fn run_centralised(options: &Options) -> Result<()> {
+    let mut rows = Vec::new();
+    for participants in &options.participants {
+        rows.push(measure_centralised(options, *participants)?);
+    }
+    println!("{}", report::served_table(&rows));
+    let large = || rows.iter().filter(|row| row.participants >= LARGE).map(ServedRow::datagrams_for_each);
+    let (least, most) = (large().fold(f64::MAX, f64::min), large().fold(0.0, f64::max));
+    ensure!(
+        most == 0.0 || most / least <= 1.0 + 2.0 * FLAT,
+        "from {least:.1} to {most:.1} datagrams for each"
+    );
+    Ok(())
+}
+
 const BEGIN: &str = "<!-- table -->\n";
 const END: &str = "<!-- end of table -->\n";
 
@@ -102,6 +142,9 @@ fn write(page: &Path, rows: &[Row]) -> Result<()> {
 
 fn main() -> Result<()> {
     let options = Options::parse();
+    if options.centralised {
+        return run_centralised(&options);
+    }
     let mut rows = Vec::new();
     for participants in &options.participants {
         let row = measure(&options, *participants)?;

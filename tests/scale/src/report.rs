@@ -38,6 +38,45 @@ pub fn multicast_everybody(participants: usize, endpoints: usize) -> (u64, u64) 
     (pairs * octets.div_ceil(1_472), pairs * octets)
 }
 
+/// What one number of participants cost with a discovery server.
+pub struct ServedRow {
+    pub participants: usize,
+    pub endpoints: usize,
+    pub start: Cost,
+    /// Datagrams sent in a second while nothing happens.
+    pub rest: f64,
+    /// Octets of the server's state.
+    pub state: u64,
+}
+
+impl ServedRow {
+    pub fn datagrams_for_each(&self) -> f64 {
+        self.start.sent as f64 / self.participants as f64
+    }
+}
+
+/// The lines as Markdown.
+pub fn served_table(rows: &[ServedRow]) -> String {
+    let mut text = String::from(
+        "| participants | all matched after | datagrams sent | for each | MB sent | at rest: datagrams/s | for each | server's state for each |\n\
+         |---:|---:|---:|---:|---:|---:|---:|---:|\n",
+    );
+    for row in rows {
+        let ServedRow { participants, endpoints, start, rest, state } = row;
+        let _ = writeln!(
+            text,
+            "| {participants} × {endpoints} | {} ms | {} | {:.1} | {} | {rest:.1} | {:.1} | {} B |",
+            start.time.as_nanos() / 1_000_000,
+            number(start.sent),
+            row.datagrams_for_each(),
+            megabytes(start.sent_octets),
+            rest / *participants as f64,
+            number(state / *participants as u64),
+        );
+    }
+    text
+}
+
 fn number(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, ensure};
 use clap::Args;
+use dunlin::config::Interest;
 use dunlin::{Condition, Config, DataReader, DomainParticipant, StateMasks, TopicType, WaitError, WaitSet};
 use std::time::{Duration, Instant};
 
@@ -30,8 +31,9 @@ impl Join {
         self.domain.unwrap_or(config.domain.id)
     }
 
-    /// Joins it under a name.
-    pub fn participant(&self, config: Config, name: &str) -> Result<DomainParticipant> {
+    /// Joins it under a name, to see everybody who is there.
+    pub fn participant(&self, mut config: Config, name: &str) -> Result<DomainParticipant> {
+        config.discovery.interest = Interest::Everything;
         Ok(DomainParticipant::builder(self.domain(&config)).config(config).name(name).build()?)
     }
 }

@@ -106,6 +106,11 @@ pub enum Cause {
     },
     /// No other participant has been discovered.
     Alone,
+    /// A discovery server of this participant has not answered.
+    ServerSilent {
+        /// As it is named in `discovery.servers`.
+        server: String,
+    },
     /// Nobody writes the topic, or nobody reads it.
     NoCounterpart {
         /// Whether writers are missing, not readers.
@@ -210,6 +215,7 @@ impl Cause {
             Self::Ignored { .. } | Self::SomeIgnored { .. } => "IGNORED",
             Self::NotDiscovered { .. } => "NOT_DISCOVERED",
             Self::Alone => "ALONE",
+            Self::ServerSilent { .. } => "SERVER_SILENT",
             Self::NoCounterpart { .. } => "NO_COUNTERPART",
             Self::Domain { .. } => "DOMAIN",
             Self::OneSided { .. } => "ONE_SIDED",
@@ -276,6 +282,9 @@ impl Cause {
             }
             Self::NotDiscovered { participant_is_known: false } | Self::Alone => {
                 "is the other program running, in the same domain and with the same domain tag? `dunlin doctor` checks multicast and ports; without multicast, name the other host in discovery.peers"
+            }
+            Self::ServerSilent { .. } => {
+                "is `dunlin server` running there, for this domain, and does a firewall let UDP pass to its port? Any one of the servers is enough; participants that know each other go on without"
             }
             Self::NoCounterpart { .. } => "start it, or check domain and topic name on the other side",
             Self::Domain { .. } => {
@@ -433,6 +442,7 @@ impl Cause {
             Self::NotDiscovered { participant_is_known: false } => {
                 f.write_str("nothing has been heard of it, nor of its participant")
             }
+            Self::ServerSilent { server } => write!(f, "discovery server {server} does not answer"),
             Self::Alone => f.write_str("no other participant has been discovered in this domain"),
             Self::NoCounterpart { writers, topic, .. } => {
                 let verb = if *writers { "writes" } else { "reads" };

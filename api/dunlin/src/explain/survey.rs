@@ -330,6 +330,9 @@ impl<'a> View<'a> {
         if participants.is_empty() && ignored_participants.is_empty() {
             causes.push(Cause::Alone);
         }
+        let known = participants.iter().filter(|known| known.verified).map(|known| &*known.data);
+        let silent = self.participant.servers.silent(known).into_iter();
+        causes.extend(silent.map(|server| Cause::ServerSilent { server }));
         if ignored_topics.iter().any(|name| &**name == topic) {
             causes.push(Cause::Ignored { what: "topic" });
         }

@@ -2,6 +2,7 @@
 
 use super::at_exit::Presence;
 use super::{DomainParticipant, ParticipantInner, default_config};
+use crate::architecture::Servers;
 use crate::content_filter::DerivedTopics;
 use crate::contents::Contents;
 use crate::entity::Entity;
@@ -140,10 +141,12 @@ impl DomainParticipantBuilder {
         let max_told_type = config.quotas.max_told_type.to_usize();
         let announces = config.discovery.announce_process && !is_simulated();
         let in_full = config.discovery.announce_process_in_full;
-        let process = if announces { crate::process::properties(in_full) } else { Vec::new() };
+        let mut process = if announces { crate::process::properties(in_full) } else { Vec::new() };
+        process.extend(crate::architecture::properties(&config));
         let announced = crate::process::described(&self.qos, &process);
         let statistics = Statistics::new(config.statistics.enabled, config.statistics.period);
         let driver = config.driver_config(self.domain, announced, &self.name)?;
+        let servers = Servers::of(&config, self.domain);
         let sink = Arc::new(Sink::default());
         let events = Arc::clone(&sink) as _;
         let session = match Together::of(self.transports.0) {
@@ -168,6 +171,7 @@ impl DomainParticipantBuilder {
             statistics,
             durable_is_local,
             process,
+            servers,
             announces_types,
             max_told_type,
         };

@@ -13,8 +13,10 @@ use crate::sim::machine::{NodeMachine, present};
 /// For a name that no node has.
 pub(crate) fn resolve(mut config: Config) -> Result<Config, JoinError> {
     if let Some(machine) = present() {
-        for peer in &mut config.discovery.peers {
-            *peer = address_of(&machine, peer).ok_or_else(|| JoinError::UnknownNode(peer.clone()))?;
+        let discovery = &mut config.discovery;
+        for peer in discovery.peers.iter_mut().chain(&mut discovery.servers) {
+            let named = peer.strip_prefix("udp://").unwrap_or(peer);
+            *peer = address_of(&machine, named).ok_or_else(|| JoinError::UnknownNode(peer.clone()))?;
         }
     }
     Ok(config)

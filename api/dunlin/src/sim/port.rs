@@ -108,9 +108,10 @@ impl SimPort {
         let (meta_group, data_group) =
             (udp.ports.metatraffic_multicast(domain), udp.ports.user_multicast(domain));
         let off = udp.multicast == MulticastUse::Off;
+        let never = udp.multicast == MulticastUse::Never;
         let locators = Locators {
             metatraffic_unicast: vec![Locator::udp_v4(address, meta)],
-            metatraffic_multicast: group(meta_group, !off),
+            metatraffic_multicast: group(meta_group, !off && !never),
             default_unicast: vec![Locator::udp_v4(address, data)],
             default_multicast: group(data_group, udp.multicast == MulticastUse::On),
         };
@@ -120,7 +121,7 @@ impl SimPort {
             domain,
             index,
             locators,
-            announce_to: group(meta_group, true),
+            announce_to: group(meta_group, !never),
             quiet_groups: group(meta_group, off),
             pump: OnceLock::new(),
             planned: Mutex::default(),

@@ -3,4 +3,5 @@ mod groups;
 mod hostile;
 mod net;
 mod participants;
+mod server;
 mod types;

@@ -198,6 +198,9 @@ pub mod vendor {
     pub const CUSTOM_RELATED_SAMPLE_IDENTITY: u16 = 0x800f;
     /// Cyclone DDS, reader: boolean, asks the writer for key hashes.
     pub const CYCLONE_REQUESTS_KEYHASH: u16 = 0x801c;
+    /// Dunlin, inline, SPDP: prefix of the discovery server that sent an announcement in the name of another participant, whose vendor
+    /// the message names.
+    pub const INTRODUCED_BY: u16 = 0x8d01;
     /// OpenDDS, SPDP: `u32` flags.
     pub const OPENDDS_PARTICIPANT_FLAGS: u16 = 0xb005;
     /// Bit of [`OPENDDS_PARTICIPANT_FLAGS`]: durations inside QoS are written as RTPS fractions, not as nanoseconds.

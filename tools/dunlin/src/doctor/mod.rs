@@ -11,6 +11,7 @@ use crate::join::{Join, listen};
 use anyhow::Result;
 use clap::Args;
 use dunlin::Config;
+use dunlin::config::Architecture;
 use report::Report;
 use std::io::Write;
 use std::process::ExitCode;
@@ -30,8 +31,11 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     let domain = arguments.join.domain(&config);
     let mut report = Report::default();
     let chosen = network::interfaces(&config, &mut report);
+    let groups = config.discovery.architecture == Architecture::Decentralised;
     for interface in &chosen {
-        network::multicast(&config, interface, &mut report);
+        if groups {
+            network::multicast(&config, interface, &mut report);
+        }
         network::unicast(&config, interface, &mut report);
     }
     sockets::buffers(&mut report);

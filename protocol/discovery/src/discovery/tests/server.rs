@@ -1,0 +1,208 @@
+//! Participants that know nobody but a discovery server.
+
+use alloc::{collections::BTreeSet, string::ToString, vec, vec::Vec};
+
+use dunlin_core::Duration;
+use dunlin_qos::Property;
+
+use super::net::*;
+use crate::{DiscoveryRole, INTEREST_EVERYTHING, INTEREST_PROPERTY};
+
+/// A network of these servers and of so many clients of all of them. Nobody takes part in multicast.
+fn net(servers: usize, clients: usize) -> Net {
+    let server =
+        |node| DiscoveryConfig { role: DiscoveryRole::Server, spdp_destinations: vec![], ..config(node) };
+    let known: Vec<Locator> = (0..servers).map(|node| unicast(node, 7410)).collect();
+    let client =
+        |node| DiscoveryConfig { spdp_destinations: vec![], initial_peers: known.clone(), ..config(node) };
+    let mut net = Net::new((0..servers).map(server).chain((servers..servers + clients).map(client)));
+    net.nodes.iter_mut().for_each(|node| node.joined = false);
+    net
+}
+
+fn known(net: &Net, node: usize) -> BTreeSet<usize> {
+    let participants = net.nodes[node].discovery.participants();
+    participants.map(|known| usize::from(known.guid_prefix.0[0] - 1)).collect()
+}
+
+fn matched(net: &mut Net, node: usize) -> Vec<alloc::string::String> {
+    let about_endpoints = |event: &alloc::string::String| event.contains("er ");
+    net.events(node).into_iter().filter(about_endpoints).collect()
+}
+
+fn add_writer_of(net: &mut Net, node: usize, topic: &str) {
+    let writer = crate::LocalWriter { topic_name: topic.to_string(), ..local_writer(Default::default()) };
+    net.with(node, |d, now, out, fx| d.add_writer(now, writer, out, fx)).expect("valid names");
+}
+
+fn add_reader_of(net: &mut Net, node: usize, topic: &str) {
+    let reader = crate::LocalReader { topic_name: topic.to_string(), ..local_reader(Default::default()) };
+    net.with(node, |d, now, out, fx| d.add_reader(now, reader, out, fx)).expect("valid names");
+}
+
+#[test]
+fn those_with_a_topic_in_common_find_each_other_and_nobody_else() {
+    let mut net = net(1, 4);
+    net.add_writer(1, Default::default());
+    net.add_reader(2, Default::default());
+    add_writer_of(&mut net, 3, "Circle");
+    net.start();
+    net.run_for(millis(50));
+    assert_eq!(known(&net, 0), [1, 2, 3, 4].into());
+    assert_eq!((known(&net, 1), known(&net, 2)), ([0, 2].into(), [0, 1].into()));
+    assert_eq!((known(&net, 3), known(&net, 4)), ([0].into(), [0].into()));
+    // A reader that comes later, and one of the same kind as there is.
+    add_reader_of(&mut net, 4, "Circle");
+    add_writer_of(&mut net, 2, "Circle");
+    net.run_for(millis(50));
+    assert_eq!((known(&net, 3), known(&net, 4)), ([0, 4].into(), [0, 2, 3].into()));
+    net.run_for(secs(120));
+    assert_eq!(known(&net, 1), [0, 2].into());
+}
+
+#[test]
+fn loss_delays_introductions_and_prevents_none() {
+    let mut net = net(1, 6);
+    net.loss = 300;
+    for node in 1..7 {
+        if node % 2 == 0 {
+            net.add_reader(node, Default::default())
+        } else {
+            net.add_writer(node, Default::default())
+        }
+    }
+    net.start();
+    net.run_for(secs(60));
+    net.loss = 0;
+    net.run_for(secs(60));
+    for node in 1..7 {
+        let opposite = (1..7).filter(|other| other % 2 != node % 2).chain([0]);
+        assert_eq!(known(&net, node), opposite.collect());
+    }
+}
+
+#[test]
+fn who_wants_to_know_everybody_does() {
+    let mut net = net(1, 3);
+    let everything = [(INTEREST_PROPERTY.to_string(), INTEREST_EVERYTHING.to_string())];
+    let property = Property { values: everything.into(), ..Property::default() };
+    net.with(1, |d, now, out, _| d.set_policies(now, UserData::default(), property, out));
+    net.with(0, |d, now, out, _| d.start(now, out));
+    net.with(2, |d, now, out, _| d.start(now, out));
+    net.run_for(millis(20));
+    net.with(1, |d, now, out, _| d.start(now, out));
+    net.run_for(millis(20));
+    net.with(3, |d, now, out, _| d.start(now, out));
+    net.run_for(millis(50));
+    assert_eq!(known(&net, 1), [0, 2, 3].into());
+    assert_eq!((known(&net, 2), known(&net, 3)), ([0, 1].into(), [0, 1].into()));
+}
+
+#[test]
+fn nobody_notices_that_a_server_dies_or_comes_back() {
+    let mut net = net(2, 2);
+    net.add_writer(2, Default::default());
+    net.add_reader(3, Default::default());
+    net.start();
+    net.run_for(secs(1));
+    assert_eq!(
+        (matched(&mut net, 2), matched(&mut net, 3)),
+        (vec!["+reader 3".into()], vec!["+writer 2".into()])
+    );
+    // One dies, then the other, then the first is back, and knows nothing.
+    net.nodes[0].cut_off = true;
+    net.run_for(secs(30));
+    net.nodes[1].cut_off = true;
+    net.run_for(secs(60));
+    assert_eq!((known(&net, 2), known(&net, 3)), ([3].into(), [2].into()));
+    let config = net.nodes[0].discovery.config().clone();
+    net.nodes[0].discovery =
+        Discovery::new(DiscoveryConfig { guid_prefix: GuidPrefix([9; 12]), ..config }, 9);
+    net.nodes[0].cut_off = false;
+    net.with(0, |d, now, out, _| d.start(now, out));
+    net.run_for(secs(30));
+    assert_eq!(net.nodes[0].discovery.writers().count() + net.nodes[0].discovery.readers().count(), 2);
+    assert_eq!((matched(&mut net, 2), matched(&mut net, 3)), (vec![], vec![]), "nobody was lost or found");
+}
+
+#[test]
+fn who_dies_is_not_kept_alive_by_introductions() {
+    let mut net = net(1, 2);
+    net.add_writer(1, Default::default());
+    net.add_reader(2, Default::default());
+    net.start();
+    net.run_for(secs(1));
+    net.nodes[1].cut_off = true;
+    net.run_for(secs(12));
+    assert_eq!((known(&net, 0), known(&net, 2)), ([2].into(), [0].into()));
+    // Back on the network it is introduced anew.
+    net.nodes[1].cut_off = false;
+    net.run_for(secs(8));
+    assert_eq!((known(&net, 1), known(&net, 2)), ([0, 2].into(), [0, 1].into()));
+}
+
+/// Two that lost each other while both still reach the server find each other again.
+#[test]
+fn introductions_are_repeated() {
+    let mut net = net(1, 2);
+    net.add_writer(1, Default::default());
+    net.add_reader(2, Default::default());
+    net.start();
+    net.run_for(secs(40));
+    for (node, other) in [(1, 2), (2, 1)] {
+        net.with(node, |d, _, _, fx| {
+            d.remove_participant(prefix(other), crate::LostReason::LeaseExpired, fx)
+        });
+    }
+    assert_eq!((known(&net, 1), known(&net, 2)), ([0].into(), [0].into()));
+    net.run_for(secs(40));
+    assert_eq!((known(&net, 1), known(&net, 2)), ([0, 2].into(), [0, 1].into()));
+}
+
+#[test]
+fn a_server_passes_on_nobody_who_has_not_shown_where_it_is() {
+    let mut net = net(1, 2);
+    net.add_writer(1, Default::default());
+    net.add_reader(2, Default::default());
+    // It announces itself, and nothing that is sent to it arrives.
+    net.nodes[1].discovery.config.locators.metatraffic_unicast = vec![unicast(77, 7410)];
+    net.start();
+    net.run_for(secs(30));
+    assert_eq!(net.nodes[0].discovery.stats().introductions_sent, 0);
+    assert_eq!(known(&net, 2), [0].into());
+}
+
+/// Datagrams for each participant do not grow with the number of participants.
+#[test]
+fn the_cost_for_each_is_flat() {
+    let cost = |clients: usize| {
+        let mut net = net(1, clients);
+        for node in 1..=clients {
+            add_writer_of(&mut net, node, &node.to_string());
+            add_reader_of(&mut net, node, &(node % clients + 1).to_string());
+        }
+        net.start();
+        net.run_for(secs(2));
+        for node in 1..=clients {
+            assert_eq!(known(&net, node).len(), 3, "a server, and one on each side");
+        }
+        net.sent as f64 / clients as f64
+    };
+    let (few, many) = (cost(20), cost(100));
+    assert!((many / few - 1.0).abs() < 0.15, "{few} {many}");
+}
+
+/// Where it is that an introduction came from says nothing about who is introduced; what comes directly does.
+#[test]
+fn a_peer_on_the_same_host_is_taken_for_one() {
+    let mut net = net(1, 2);
+    net.add_writer(1, Default::default());
+    net.add_reader(2, Default::default());
+    net.start();
+    net.run_for(secs(10));
+    let introduced =
+        |net: &Net, node: usize, of| net.nodes[node].discovery.participants[&prefix(of)].introduced;
+    assert!(!introduced(&net, 1, 2) && !introduced(&net, 2, 1), "each has spoken itself meanwhile");
+    let lease = net.nodes[1].discovery.participants[&prefix(2)].data.lease_duration;
+    assert_eq!(lease, Duration::from_secs(10));
+}

@@ -1,0 +1,205 @@
+//! Who is introduced to whom by a discovery server, and when. RTPS has no such role: the server sends one participant the announcement
+//! of another, as it came (RTPS 2.5 §8.5.3), and from then on the two speak to each other.
+//!
+//! Two participants are introduced when one writes and the other reads a topic of the same name, whatever partition, type and QoS they
+//! have: they find out themselves why they do not match, and can say so. Announcements are best-effort, so each introduction is
+//! repeated, less and less often, when the one that it is about has just announced itself: nobody who is gone is kept alive by that.
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use dunlin_core::{Duration, GuidPrefix, MonoTime};
+
+/// Time from the first introduction to the next; twice as long after each.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+/// Longest time between two: so long two participants may take to find each other again that were cut off from each other alone.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// It is looked no more often than this what an announcement leads to.
+const LOOK: Duration = Duration::from_millis(50);
+/// Introductions in one go; the rest follows.
+pub(crate) const AT_ONCE: usize = 64;
+/// Time between two goes.
+const PAUSE: Duration = Duration::from_micros(500);
+/// Most introductions that are remembered, each direction being one.
+pub(crate) const MOST: usize = 1 << 20;
+
+/// The introductions of one server.
+#[derive(Debug, Default)]
+pub(crate) struct Introductions {
+    known: BTreeMap<GuidPrefix, Circle>,
+    /// Participants that want to know all others.
+    curious: BTreeSet<GuidPrefix>,
+    /// Who is to be introduced, and to whom.
+    queue: VecDeque<(GuidPrefix, GuidPrefix)>,
+    /// Nothing is sent before.
+    next: MonoTime,
+    count: usize,
+}
+
+/// To whom one participant is introduced.
+#[derive(Debug, Default)]
+struct Circle {
+    looked: Option<MonoTime>,
+    others: BTreeMap<GuidPrefix, Told>,
+}
+
+/// One introduction.
+#[derive(Debug)]
+struct Told {
+    queued: bool,
+    /// It is not repeated before.
+    next: MonoTime,
+    wait: Duration,
+}
+
+impl Introductions {
+    /// The two have to know each other. False if there are too many introductions.
+    pub(crate) fn pair(&mut self, one: GuidPrefix, other: GuidPrefix) -> bool {
+        if one == other || self.known.get(&one).is_some_and(|circle| circle.others.contains_key(&other)) {
+            return true;
+        }
+        if self.count >= MOST {
+            return false;
+        }
+        for (of, to) in [(one, other), (other, one)] {
+            let told = Told { queued: true, next: MonoTime::default(), wait: FIRST_WAIT };
+            self.known.entry(of).or_default().others.insert(to, told);
+            self.queue.push_back((of, to));
+            self.count = self.count.saturating_add(1);
+        }
+        true
+    }
+
+    /// A participant wants to know all others.
+    pub(crate) fn is_curious(&mut self, who: GuidPrefix) {
+        self.curious.insert(who);
+    }
+
+    /// Those who want to know all others.
+    pub(crate) fn curious(&self) -> impl Iterator<Item = GuidPrefix> {
+        self.curious.iter().copied()
+    }
+
+    /// A participant has just announced itself: what is due about it is repeated.
+    pub(crate) fn heard(&mut self, now: MonoTime, of: GuidPrefix) {
+        let Some(circle) = self.known.get_mut(&of) else { return };
+        if circle.looked.is_some_and(|looked| looked.plus(LOOK) > now) {
+            return;
+        }
+        circle.looked = Some(now);
+        for (to, told) in circle.others.iter_mut().filter(|(_, told)| !told.queued && told.next <= now) {
+            told.queued = true;
+            self.queue.push_back((of, *to));
+        }
+    }
+
+    /// A participant is gone.
+    pub(crate) fn forget(&mut self, who: GuidPrefix) {
+        self.curious.remove(&who);
+        let Some(circle) = self.known.remove(&who) else { return };
+        for other in circle.others.keys() {
+            if let Some(circle) = self.known.get_mut(other) {
+                circle.others.remove(&who);
+            }
+            self.count = self.count.saturating_sub(2);
+        }
+        self.queue.retain(|(of, to)| *of != who && *to != who);
+    }
+
+    /// When [`Self::due`] has something.
+    pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
+        (!self.queue.is_empty()).then_some(self.next)
+    }
+
+    /// Begins a go; false if it is not time yet.
+    pub(crate) fn begin(&mut self, now: MonoTime) -> bool {
+        let due = self.next_deadline().is_some_and(|next| next <= now);
+        if due {
+            self.next = now.plus(PAUSE);
+        }
+        due
+    }
+
+    /// The next introduction of this go: of whom, and to whom.
+    pub(crate) fn due(&mut self, now: MonoTime) -> Option<(GuidPrefix, GuidPrefix)> {
+        let (of, to) = self.queue.pop_front()?;
+        if let Some(told) = self.known.get_mut(&of).and_then(|circle| circle.others.get_mut(&to)) {
+            told.queued = false;
+            told.next = now.plus(told.wait);
+            told.wait = told.wait.times(2).min(LONGEST_WAIT);
+        }
+        Some((of, to))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::{vec, vec::Vec};
+
+    fn who(n: u8) -> GuidPrefix {
+        GuidPrefix([n; 12])
+    }
+
+    fn ms(n: u64) -> MonoTime {
+        MonoTime(n * 1_000_000)
+    }
+
+    fn all_due(introductions: &mut Introductions, now: MonoTime) -> Vec<(u8, u8)> {
+        let mut due = Vec::new();
+        while introductions.begin(now) {
+            while let Some((of, to)) = introductions.due(now) {
+                due.push((of.0[0], to.0[0]));
+            }
+        }
+        due
+    }
+
+    #[test]
+    fn both_are_introduced_at_once_and_then_when_they_announce_themselves() {
+        let mut known = Introductions::default();
+        assert!(known.pair(who(1), who(2)) && known.pair(who(2), who(1)) && known.pair(who(1), who(1)));
+        assert_eq!(all_due(&mut known, ms(0)), [(1, 2), (2, 1)]);
+        assert_eq!(known.next_deadline(), None);
+        let mut repeated = Vec::new();
+        for second in 1..200 {
+            known.heard(ms(second * 1_000), who(1));
+            repeated.extend(all_due(&mut known, ms(second * 1_000)).iter().map(|due| (second, *due)));
+        }
+        let times: Vec<u64> = repeated.iter().map(|(at, _)| *at).collect();
+        assert_eq!(times, [1, 2, 3, 4, 6, 10, 17, 30, 56, 86, 116, 146, 176]);
+        assert!(repeated.iter().all(|(_, due)| *due == (1, 2)), "nothing was heard of the other one");
+    }
+
+    #[test]
+    fn a_flood_of_announcements_is_looked_at_now_and_then() {
+        let mut known = Introductions::default();
+        known.pair(who(1), who(2));
+        all_due(&mut known, ms(0));
+        let mut count = 0;
+        for at in 0..10_000 {
+            known.heard(ms(at), who(1));
+            count += all_due(&mut known, ms(at)).len();
+        }
+        assert_eq!(count, 6, "after 100 ms, 300, 700, 1,500, 3,100 and 6,300");
+    }
+
+    #[test]
+    fn who_is_gone_is_introduced_to_nobody() {
+        let mut known = Introductions::default();
+        (2..5).for_each(|n| assert!(known.pair(who(1), who(n))));
+        known.pair(who(2), who(3));
+        known.forget(who(1));
+        assert_eq!(all_due(&mut known, ms(0)), [(2, 3), (3, 2)]);
+        assert_eq!(known.count, 2);
+        known.forget(who(2));
+        known.forget(who(3));
+        assert_eq!((known.count, known.known.values().map(|it| it.others.len()).sum::<usize>()), (0, 0));
+    }
+
+    #[test]
+    fn there_is_an_end_to_them() {
+        let mut known = Introductions { count: MOST, ..Introductions::default() };
+        assert!(!known.pair(who(1), who(2)));
+        assert_eq!(known.queue, vec![]);
+    }
+}

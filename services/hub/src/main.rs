@@ -1,0 +1,94 @@
+//! `dunlin server`: a discovery server as a program.
+#![forbid(unsafe_code)]
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use dunlin::{Config, Duration, GuardCondition, GuidPrefix, WaitError, WaitSet};
+use dunlin_hub::{Server, ServerConfig};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(
+    name = "dunlin server",
+    bin_name = "dunlin server",
+    version,
+    about = "Introduce participants to each other that find nobody by multicast",
+    after_help = "Example:\n  dunlin server --domain 0\n\nParticipants are clients with this in dunlin.toml:\n  [discovery]\n  architecture = \"centralised\"\n  servers = [\"udp://HOST\"]"
+)]
+struct Arguments {
+    /// The domain instead of the one of the configuration
+    #[arg(short, long)]
+    domain: Option<u32>,
+    /// The UDP port of discovery; 11811, and 2 more for each domain, by default
+    #[arg(short, long)]
+    port: Option<u16>,
+    /// Set a key of the configuration: network.interfaces=eth0
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+/// Between looks at who has come.
+const LOOK: Duration = Duration::from_secs(1);
+/// So many participants that cannot be served are named.
+const MOST_NAMED: usize = 100;
+
+fn config(arguments: &Arguments) -> Result<ServerConfig> {
+    let mut base = Config::load().context("configuration")?;
+    for set in &arguments.set {
+        let (key, value) = set.split_once('=').with_context(|| format!("--set {set}: give KEY=VALUE"))?;
+        base.set(key, value)?;
+    }
+    let domain = arguments.domain.unwrap_or(base.domain.id);
+    Ok(ServerConfig { domain, port: arguments.port, base })
+}
+
+fn serve(arguments: &Arguments) -> Result<()> {
+    let server = Server::start(config(arguments)?)?;
+    let stop = on_signals()?;
+    eprintln!("dunlin server: domain {}, port {}", server.domain(), server.port());
+    let set = WaitSet::new();
+    set.attach_condition(stop.condition());
+    let mut named = BTreeSet::new();
+    while !stop.condition().trigger_value() {
+        name_foreign(&server, &mut named);
+        if !matches!(set.wait(LOOK), Ok(_) | Err(WaitError::Timeout)) {
+            anyhow::bail!("this thread cannot wait");
+        }
+    }
+    Ok(())
+}
+
+/// Names those who cannot be served, each once.
+fn name_foreign(server: &Server, named: &mut BTreeSet<GuidPrefix>) {
+    for client in server.foreign_clients() {
+        if named.len() < MOST_NAMED && named.insert(client.prefix) {
+            eprintln!("dunlin server: {client}");
+        }
+    }
+}
+
+/// Raised by a request to terminate.
+fn on_signals() -> Result<GuardCondition> {
+    let stop = GuardCondition::new();
+    let raised = stop.clone();
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    std::thread::Builder::new().name("dunlin-signals".into()).spawn(move || {
+        for _ in signals.forever() {
+            raised.set_trigger_value(true);
+        }
+    })?;
+    Ok(stop)
+}
+
+fn main() -> ExitCode {
+    match serve(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("dunlin server: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The program itself, and programs that know nothing of it, over the loopback interface. What they do is decided by `dunlin.toml` alone.
+
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant};
+use std::io::{BufRead, BufReader};
+use std::net::UdpSocket;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What the two programs exchange.
+const SAMPLES: u32 = 100;
+
+#[derive(DdsType, Clone, Debug, Default)]
+struct Count {
+    n: u32,
+}
+
+fn eventually(what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !done() {
+        assert!(Instant::now() < deadline, "not within {PATIENCE:?}: {what}");
+        std::thread::park_timeout(Duration::from_millis(1));
+    }
+}
+
+/// A port that is free, with the three behind it most likely.
+fn port() -> u16 {
+    let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+    socket.local_addr().unwrap().port().min(65_000)
+}
+
+/// A program in the background; it is killed at the end of the test.
+struct Running {
+    child: Child,
+    told: Receiver<String>,
+}
+
+impl Running {
+    fn start(command: &mut Command) -> Self {
+        let piped = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = piped.spawn().unwrap();
+        let (sender, told) = channel();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        std::thread::spawn(move || { lines }.try_for_each(|line| sender.send(line)));
+        Self { child, told }
+    }
+
+    fn server(port: u16) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin-server"));
+        let words = ["--port", &port.to_string(), "--domain", "0", "--set", "network.interfaces=lo"];
+        let server = Self::start(command.args(words));
+        server.tells(&format!("domain 0, port {port}"));
+        server
+    }
+
+    /// Waits for a line on the standard error stream.
+    fn tells(&self, wanted: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let line = self.told.recv_timeout(left).unwrap_or_else(|_| panic!("it does not tell: {wanted}"));
+            if line.contains(wanted) {
+                return;
+            }
+        }
+    }
+
+    fn ends_well(&mut self) {
+        let mut status = None;
+        eventually("the program ends", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        assert!(status.unwrap().success());
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended perhaps.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn writer(participant: &DomainParticipant) -> DataWriter<Count> {
+    let topic = participant.create_topic::<Count>("Count", &TopicQos::default()).unwrap();
+    let publisher = participant.create_publisher(&PublisherQos::default()).unwrap();
+    publisher.create_datawriter(&topic, &DataWriterQos::default().reliable().keep_all()).unwrap()
+}
+
+fn reader(participant: &DomainParticipant) -> DataReader<Count> {
+    let topic = participant.create_topic::<Count>("Count", &TopicQos::default()).unwrap();
+    let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
+    subscriber.create_datareader(&topic, &DataReaderQos::default().reliable().keep_all()).unwrap()
+}
+
+/// A program that writes. It is run by the tests below, as a process of its own.
+#[test]
+#[ignore = "a program for other tests"]
+fn program_that_writes() {
+    let writer = writer(&DomainParticipant::new(0).unwrap());
+    eventually("somebody reads", || !writer.matched_subscriptions().is_empty());
+    for n in 0..SAMPLES {
+        writer.write(&Count { n }).unwrap();
+    }
+    writer.wait_for_acknowledgments(dunlin::Duration::from_secs(60)).unwrap();
+}
+
+/// A program that reads until it has everything.
+#[test]
+#[ignore = "a program for other tests"]
+fn program_that_reads() {
+    let reader = reader(&DomainParticipant::new(0).unwrap());
+    let mut seen = Vec::new();
+    eventually("all arrive", || {
+        let samples = reader.take(usize::MAX).unwrap();
+        seen.extend(samples.into_iter().filter_map(|sample| sample.data).map(|count| count.n));
+        seen.len() == SAMPLES as usize
+    });
+    assert_eq!(seen, (0..SAMPLES).collect::<Vec<_>>());
+}
+
+fn program(name: &str, folder: &Path) -> Running {
+    let words = ["--exact", name, "--ignored", "--nocapture"];
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    Running::start(command.args(words).current_dir(folder).env_remove("DUNLIN_CONFIG"))
+}
+
+fn folder(discovery: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!(
+        "[network]\ninterfaces = [\"lo\"]\n[domain]\ntag = \"hub-{}\"\n[discovery]\n{discovery}",
+        std::process::id()
+    );
+    std::fs::write(folder.path().join("dunlin.toml"), text).unwrap();
+    folder
+}
+
+#[test]
+fn the_same_two_programs_exchange_data_in_both_architectures() {
+    let port = port();
+    let centralised = format!("architecture = \"centralised\"\nservers = [\"udp://127.0.0.1:{port}\"]\n");
+    for discovery in ["architecture = \"decentralised\"\n", &centralised] {
+        let folder = folder(discovery);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin-server"));
+        let words = ["--port", &port.to_string()];
+        // The server takes the same file.
+        let server =
+            Running::start(command.args(words).current_dir(folder.path()).env_remove("DUNLIN_CONFIG"));
+        server.tells("domain 0, port");
+        let mut programs =
+            ["program_that_reads", "program_that_writes"].map(|name| program(name, folder.path()));
+        programs.iter_mut().for_each(Running::ends_well);
+    }
+}
+
+fn client(ports: &[u16]) -> DomainParticipant {
+    let mut config = dunlin::Config::default();
+    config.set("network.interfaces", "lo").unwrap();
+    config.set("discovery.architecture", "centralised").unwrap();
+    config.discovery.servers = ports.iter().map(|port| format!("udp://127.0.0.1:{port}")).collect();
+    DomainParticipant::builder(0).config(config).build().unwrap()
+}
+
+#[test]
+fn one_of_two_servers_is_killed_and_nobody_notices() {
+    let ports = [port(), port()];
+    let (writing, reading) = (client(&ports), client(&ports));
+    let (writer, reader) = (writer(&writing), reader(&reading));
+    let mut servers = ports.map(Running::server);
+    eventually("they match", || !writer.matched_subscriptions().is_empty());
+    let mut seen = Vec::new();
+    for n in 0..SAMPLES {
+        if n % 20 == 10 {
+            // Kill one with SIGKILL, and start it anew.
+            let which = (n / 20 % 2) as usize;
+            servers[which].child.kill().unwrap();
+            servers[which].child.wait().unwrap();
+            servers[which] = Running::server(ports[which]);
+        }
+        writer.write(&Count { n }).unwrap();
+        eventually("it arrives", || {
+            let samples = reader.take(usize::MAX).unwrap();
+            seen.extend(samples.into_iter().filter_map(|sample| sample.data).map(|count| count.n));
+            seen.len() == n as usize + 1
+        });
+    }
+    assert_eq!(seen, (0..SAMPLES).collect::<Vec<_>>());
+    let totals =
+        (writer.publication_matched_status().total_count, reader.subscription_matched_status().total_count);
+    assert_eq!(totals, (1, 1), "nobody matched anew");
+    // A server that was started anew serves newcomers, although it knows nothing from before.
+    let third = client(&ports[..1]);
+    let third = self::reader(&third);
+    eventually("a newcomer matches", || !third.matched_publications().is_empty());
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let port = port();
+    let _first = Running::server(port);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin-server"));
+    let words = ["--port", &port.to_string(), "--domain", "0", "--set", "network.interfaces=lo"];
+    let second = command.args(words).output().unwrap();
+    let told = String::from_utf8(second.stderr).unwrap();
+    assert!(!second.status.success() && told.contains(&format!("cannot serve at port {port}")), "{told}");
+}
