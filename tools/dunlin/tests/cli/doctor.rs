@@ -73,7 +73,7 @@ fn groups_that_are_silent_are_a_problem() {
 
 #[test]
 fn a_discovery_server_that_does_not_answer_is_a_problem() {
-    let domain = &more_domain(7);
+    let domain = &more_domain(2);
     let centralised = ["--set", "discovery.architecture=centralised"];
     let deaf = [&["--wait", "1", "--set", "discovery.servers=127.0.0.1:9"], &centralised[..]].concat();
     let found = eventually(domain, &deaf, 1);
