@@ -71,7 +71,7 @@ fn kill_one(sim: &mut Sim) -> Result {
     let config = client(&["udp://one", "udp://two"]);
     let (a, b) = (sim.node_with("a", config.clone()), sim.node_with("b", config));
     let point = millis(i64::try_from(sim.random() % 1_500)?);
-    let victim = &servers[usize::from(sim.random() % 2 == 0)];
+    let victim = &servers[usize::from(sim.random().is_multiple_of(2))];
     let (writer, reader) = (writer(&a, "Count")?, reader(&b, "Count")?);
     let (mut written, mut killed) = (0, None);
     let begin = sim.elapsed();
