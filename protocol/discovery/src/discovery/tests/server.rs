@@ -85,7 +85,7 @@ fn loss_delays_introductions_and_prevents_none() {
 fn who_wants_to_know_everybody_does() {
     let mut net = net(1, 3);
     let everything = [(INTEREST_PROPERTY.to_string(), INTEREST_EVERYTHING.to_string())];
-    let property = Property { values: everything.into(), ..Property::default() };
+    let property = Property { values: everything.into() };
     net.with(1, |d, now, out, _| d.set_policies(now, UserData::default(), property, out));
     net.with(0, |d, now, out, _| d.start(now, out));
     net.with(2, |d, now, out, _| d.start(now, out));
