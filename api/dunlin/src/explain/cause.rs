@@ -196,6 +196,8 @@ pub enum Cause {
     Network(String),
 }
 
+const SERVER_HINT: &str = "is `dunlin server` running there, for this domain, and does a firewall let UDP pass to its port? Any one of the servers is enough; participants that know each other go on without";
+
 impl Cause {
     /// A word that says which cause this is, the same for all of one kind: the policy's name, or such as "TYPE".
     #[must_use]
@@ -283,9 +285,7 @@ impl Cause {
             Self::NotDiscovered { participant_is_known: false } | Self::Alone => {
                 "is the other program running, in the same domain and with the same domain tag? `dunlin doctor` checks multicast and ports; without multicast, name the other host in discovery.peers"
             }
-            Self::ServerSilent { .. } => {
-                "is `dunlin server` running there, for this domain, and does a firewall let UDP pass to its port? Any one of the servers is enough; participants that know each other go on without"
-            }
+            Self::ServerSilent { .. } => SERVER_HINT,
             Self::NoCounterpart { .. } => "start it, or check domain and topic name on the other side",
             Self::Domain { .. } => {
                 "use one domain id on both sides: in the configuration it is domain.id, and what the code names goes before that"
