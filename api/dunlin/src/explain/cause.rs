@@ -318,9 +318,7 @@ impl Cause {
                 "is its process stopped, overloaded or cut off? When it answers again it gets what is left, and SAMPLE_LOST for the rest; reliability.inactive_after says how long writers wait, RESOURCE_LIMITS how much they keep"
             }
             Self::Filtered { .. } => "look at expression and parameters of the content-filtered topic",
-            Self::OtherDomain { .. } => {
-                "use one domain id and one domain.tag on all sides, and the same ports.*"
-            }
+            Self::OtherDomain { .. } => "use one domain id, one domain.tag and the same ports.* on all sides",
             Self::Network(_) => "`dunlin doctor` says more",
             Self::Policy { .. } | Self::Representation { .. } | Self::Quota { .. } => "",
         }
