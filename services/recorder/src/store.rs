@@ -1,0 +1,340 @@
+//! The thread that writes: files, their chunks, when a new one begins and an old one goes.
+
+use crate::event::{Event, EventKind};
+use crate::file::{Compression, RecordingError, RecordingWriter};
+use crate::ledger::{Ledger, Track};
+use crate::medium::{Medium, Open, Syncer, numbered};
+use crate::queue::{Entry, Queue};
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Octets of a chunk before it is packed.
+const CHUNK: u64 = 4 << 20;
+/// Longest time that a sample waits for its chunk to be closed.
+const FLUSH: Duration = Duration::from_millis(400);
+/// Until a medium that failed is tried again with a new file.
+const RETRY: Duration = Duration::from_secs(1);
+/// Channels of a file before the next one begins; MCAP has room for 65,535.
+const MAX_CHANNELS: usize = 60_000;
+
+/// Where and how recordings are kept.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Keeping {
+    /// The first file. Further ones are numbered.
+    pub file: PathBuf,
+    /// How chunks are packed.
+    pub compression: Compression,
+    /// A new file begins after so many octets.
+    pub split_octets: Option<u64>,
+    /// A new file begins after so long.
+    pub split_time: Option<Duration>,
+    /// So many files are kept; the oldest one goes.
+    pub keep_files: Option<usize>,
+    /// So many octets are kept, beside the present file.
+    pub keep_octets: Option<u64>,
+    /// Files are kept for so long after they were finished.
+    pub keep_time: Option<Duration>,
+}
+
+impl Keeping {
+    /// One file, everything.
+    #[must_use]
+    pub fn in_file(file: PathBuf) -> Self {
+        Self {
+            file,
+            compression: Compression::default(),
+            split_octets: None,
+            split_time: None,
+            keep_files: None,
+            keep_octets: None,
+            keep_time: None,
+        }
+    }
+}
+
+/// A file that was finished.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kept {
+    /// Where it is.
+    pub file: PathBuf,
+    /// How large it is.
+    pub octets: u64,
+    /// When it was finished.
+    pub finished: SystemTime,
+}
+
+/// The files that there are, for whoever wants to look at them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shelf(Arc<Mutex<OnShelf>>);
+
+#[derive(Debug, Default)]
+struct OnShelf {
+    kept: Vec<Kept>,
+    present: Option<PathBuf>,
+}
+
+impl Shelf {
+    fn state(&self) -> MutexGuard<'_, OnShelf> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn all(&self) -> Vec<Kept> {
+        self.state().kept.clone()
+    }
+
+    pub(crate) fn present(&self) -> Option<PathBuf> {
+        self.state().present.clone()
+    }
+}
+
+/// Splits when it is asked to.
+pub(crate) type SplitWish = Arc<std::sync::atomic::AtomicBool>;
+
+struct Present {
+    writer: RecordingWriter<Box<dyn Medium>>,
+    syncer: Syncer,
+    file: PathBuf,
+    began: Instant,
+    channels: BTreeMap<u64, u16>,
+    /// What the open chunk has.
+    open: Vec<(Arc<Track>, i64, u64)>,
+}
+
+pub(crate) struct Store {
+    keeping: Keeping,
+    open: Open,
+    ledger: Arc<Ledger>,
+    shelf: Shelf,
+    split: SplitWish,
+    present: Option<Present>,
+    next: u32,
+    retry: Option<Instant>,
+    flush_at: Instant,
+    finished: VecDeque<Kept>,
+}
+
+impl Store {
+    /// Opens the first file.
+    pub(crate) fn new(
+        keeping: Keeping,
+        open: Open,
+        ledger: Arc<Ledger>,
+        (shelf, split): (Shelf, SplitWish),
+    ) -> Result<Self, RecordingError> {
+        let flush_at = Instant::now() + FLUSH;
+        let (present, retry, finished) = (None, None, VecDeque::new());
+        let mut store =
+            Self { keeping, open, ledger, shelf, split, present, next: 0, retry, flush_at, finished };
+        store.begin()?;
+        Ok(store)
+    }
+
+    fn begin(&mut self) -> Result<(), RecordingError> {
+        let file = numbered(&self.keeping.file, self.next);
+        self.next += 1;
+        let medium = (self.open)(&file)?;
+        let (ledger, name) = (Arc::clone(&self.ledger), file.display().to_string());
+        let failed =
+            move |error| ledger.problem(format!("{name}: what was written may not be safe: {error}"));
+        let syncer = Syncer::new(&*medium, Arc::new(failed));
+        let mut writer = RecordingWriter::new(medium, self.keeping.compression)?;
+        // So that a file that ends early is a recording at any rate.
+        writer.flush()?;
+        self.shelf.state().present = Some(file.clone());
+        let (began, channels, open) = (Instant::now(), BTreeMap::new(), Vec::new());
+        self.present = Some(Present { writer, syncer, file, began, channels, open });
+        Ok(())
+    }
+
+    /// Writes what comes until nothing comes any more.
+    pub(crate) fn run(mut self, queue: &Queue) {
+        let mut batch = Vec::new();
+        loop {
+            let goes_on = queue.take(self.flush_at, &mut batch);
+            for entry in batch.drain(..) {
+                self.put(entry);
+            }
+            if Instant::now() >= self.flush_at {
+                self.flush();
+                self.forget_old();
+            }
+            if !goes_on {
+                break;
+            }
+        }
+        self.flush();
+        self.finish();
+    }
+
+    fn put(&mut self, entry: Entry) {
+        if self.present.is_none() && !self.try_again() {
+            self.drop(&entry);
+            return;
+        }
+        let Some(present) = &mut self.present else { return };
+        match present.put(&entry) {
+            Ok(()) => {
+                if let Some(track) = entry.track.filter(|_| entry.number > 0) {
+                    let octets = entry.payload.map_or(0, |payload| payload.len() as u64);
+                    present.open.push((track, entry.number, octets));
+                }
+                let (is_full, has_channels) =
+                    (present.writer.open_octets() > CHUNK, present.channels.len() < MAX_CHANNELS);
+                if is_full || !has_channels {
+                    self.flush();
+                }
+                if !has_channels {
+                    self.finish();
+                }
+            }
+            Err(error) => {
+                self.drop(&entry);
+                self.fail(&error);
+            }
+        }
+    }
+
+    fn drop(&self, entry: &Entry) {
+        if let Some(track) = entry.track.as_ref().filter(|_| entry.counts()) {
+            self.ledger.dropped(track, entry.number);
+        }
+    }
+
+    /// Begins a new file after one that failed, once some time has passed.
+    fn try_again(&mut self) -> bool {
+        if self.retry.is_some_and(|at| Instant::now() < at) {
+            return false;
+        }
+        match self.begin() {
+            Ok(()) => {
+                self.retry = None;
+                true
+            }
+            Err(error) => {
+                self.retry = Some(Instant::now() + RETRY);
+                self.ledger.problem(format!("no file can be begun: {error}"));
+                false
+            }
+        }
+    }
+
+    fn fail(&mut self, error: &RecordingError) {
+        let Some(present) = self.present.take() else { return };
+        self.shelf.state().present = None;
+        self.ledger.problem(format!("{}: {error}", present.file.display()));
+        for (track, number, _) in &present.open {
+            self.ledger.dropped(track, *number);
+        }
+        self.retry = Some(Instant::now() + RETRY);
+    }
+
+    /// Closes the chunk, and begins a new file if it is time.
+    fn flush(&mut self) {
+        self.flush_at = Instant::now() + FLUSH;
+        let Some(present) = &mut self.present else { return };
+        let told = self.ledger.untold().into_iter().try_for_each(|run| {
+            let event = Event {
+                kind: EventKind::Dropped,
+                writer: run.track.source.writer.to_bytes(),
+                number: run.first,
+                count: run.count,
+                text: run.track.source.topic.clone(),
+                ..Event::default()
+            };
+            let now = now();
+            present.writer.event((now, now), &event)
+        });
+        match told.and_then(|()| present.writer.flush()) {
+            Ok(()) => {
+                present.syncer.sync();
+                self.ledger.recorded(&present.settle());
+            }
+            Err(error) => return self.fail(&error),
+        }
+        let split = self.split.swap(false, std::sync::atomic::Ordering::SeqCst);
+        let large = self.keeping.split_octets.is_some_and(|most| present.writer.octets() >= most);
+        let long = self.keeping.split_time.is_some_and(|most| present.began.elapsed() >= most);
+        if split || large || long {
+            self.finish();
+        }
+    }
+
+    /// Writes the index of the present file; the next sample begins another one.
+    fn finish(&mut self) {
+        let Some(present) = self.present.take() else { return };
+        self.shelf.state().present = None;
+        let Present { writer, syncer, file, .. } = present;
+        if let Err(error) = writer.finish() {
+            self.ledger.problem(format!("{}: the index is missing: {error}", file.display()));
+        }
+        drop(syncer);
+        let octets = file.metadata().map_or(0, |it| it.len());
+        let kept = Kept { file, octets, finished: SystemTime::now() };
+        self.shelf.state().kept.push(kept.clone());
+        self.finished.push_back(kept);
+        self.retry = None;
+        self.forget_old();
+    }
+
+    /// Removes files that are not kept any longer.
+    fn forget_old(&mut self) {
+        while let Some(oldest) = self.finished.front() {
+            let files = self.finished.len() + usize::from(self.present.is_some());
+            let many = self.keeping.keep_files.is_some_and(|most| files > most.max(1));
+            let octets: u64 = self.finished.iter().map(|kept| kept.octets).sum();
+            let large = self.keeping.keep_octets.is_some_and(|most| octets > most);
+            let age = oldest.finished.elapsed().unwrap_or_default();
+            let old = self.keeping.keep_time.is_some_and(|longest| age > longest);
+            if !(many || large || old) {
+                return;
+            }
+            if let Err(error) = std::fs::remove_file(&oldest.file) {
+                self.ledger.problem(format!("{} cannot be removed: {error}", oldest.file.display()));
+            }
+            let gone = oldest.file.clone();
+            self.shelf.state().kept.retain(|kept| kept.file != gone);
+            self.finished.pop_front();
+        }
+    }
+}
+
+impl Present {
+    fn put(&mut self, entry: &Entry) -> Result<(), RecordingError> {
+        if let Some(event) = &entry.event {
+            self.writer.event(entry.times, event)?;
+        }
+        let (Some(track), Some(payload)) = (&entry.track, &entry.payload) else { return Ok(()) };
+        let channel = match self.channels.get(&track.id) {
+            Some(channel) => *channel,
+            None => {
+                let channel = self.writer.add(&track.source, track.schema.as_ref())?;
+                self.channels.insert(track.id, channel);
+                channel
+            }
+        };
+        let sequence = crate::file::low_half(entry.number);
+        self.writer.message(channel, sequence, entry.times, payload)
+    }
+
+    /// Takes what the chunk had: samples and octets by topic.
+    fn settle(&mut self) -> BTreeMap<String, (u64, u64)> {
+        let mut topics = BTreeMap::<String, (u64, u64)>::new();
+        for (track, _, octets) in self.open.drain(..) {
+            let topic = &track.source.topic;
+            let counts = match topics.get_mut(topic) {
+                Some(counts) => counts,
+                None => topics.entry(topic.clone()).or_default(),
+            };
+            *counts = (counts.0 + 1, counts.1 + octets);
+        }
+        topics
+    }
+}
+
+/// In nanoseconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}

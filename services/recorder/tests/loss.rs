@@ -1,0 +1,178 @@
+//! A disk that blocks, and one that fails: every sample that was written is recorded or counted, to the sample.
+
+mod common;
+
+use common::{Place, Track, eventually, record, track_writer};
+use dunlin_recorder::{Counts, Keeping, Medium, Open, Options, Recorder, WhenFull};
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+
+/// A disk that is stopped and let go.
+#[derive(Clone, Default)]
+struct Disk {
+    blocked: Arc<(Mutex<bool>, Condvar)>,
+    full: Arc<AtomicBool>,
+}
+
+impl Disk {
+    fn block(&self, blocked: bool) {
+        *self.blocked.0.lock().unwrap() = blocked;
+        self.blocked.1.notify_all();
+    }
+
+    fn open(&self) -> Open {
+        let disk = self.clone();
+        Box::new(move |path| {
+            Ok(Box::new(OnDisk { disk: disk.clone(), file: File::create_new(path)? }) as Box<dyn Medium>)
+        })
+    }
+}
+
+struct OnDisk {
+    disk: Disk,
+    file: File,
+}
+
+impl Write for OnDisk {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        let (blocked, changed) = &*self.disk.blocked;
+        drop(changed.wait_while(blocked.lock().unwrap(), |blocked| *blocked).unwrap());
+        if self.disk.full.load(Ordering::SeqCst) {
+            // Half of it fits.
+            let _ = self.file.write(&octets[..octets.len() / 2]);
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.file.write(octets)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Medium for OnDisk {
+    fn syncer(&self) -> Option<Box<dyn FnMut() -> io::Result<()> + Send>> {
+        None
+    }
+}
+
+fn start(place: &Place, disk: &Disk, buffer: usize, when_full: WhenFull) -> Recorder {
+    let mut options = Options::new(0, Keeping::in_file(place.path("loss.mcap").into()));
+    options.config = Some(place.config());
+    options.buffer = buffer;
+    options.when_full = when_full;
+    Recorder::start_on(options, disk.open()).unwrap()
+}
+
+/// How many samples are in the files.
+fn in_files(place: &Place, recorder_files: u32) -> usize {
+    (0..recorder_files)
+        .map(|n| dunlin_recorder::numbered(place.path("loss.mcap").as_ref(), n))
+        .filter(|file| file.exists())
+        .map(|file| record(file.to_str().unwrap()).values().map(Vec::len).sum::<usize>())
+        .sum()
+}
+
+fn write(writer: &dunlin::DataWriter<Track>, positions: std::ops::Range<i64>) {
+    for position in positions {
+        writer.write(&Track { id: 1, position }).unwrap();
+    }
+}
+
+fn all_accounted_for(counts: &Counts, place: &Place, written: i64) {
+    let written = u64::try_from(written).unwrap();
+    assert_eq!(counts.recorded + counts.dropped + counts.lost, written, "{counts:?}");
+    assert_eq!(u64::try_from(in_files(place, 100)).unwrap(), counts.recorded, "{counts:?}");
+}
+
+#[test]
+fn a_disk_that_is_too_slow_costs_what_is_counted_and_no_writer_waits() {
+    let (place, disk) = (Place::new("slow"), Disk::default());
+    let recorder = start(&place, &disk, 64 << 10, WhenFull::Drop);
+    let writer = track_writer(&place, 0, "Square");
+    writer.wait_for_readers(1, dunlin::Duration::from_secs(60)).unwrap();
+    write(&writer, 0..10);
+    disk.block(true);
+    let mut position = 10;
+    eventually("the queue is full", || {
+        write(&writer, position..position + 10);
+        position += 10;
+        recorder.counts().dropped > 100
+    });
+    writer.wait_for_acknowledgments(dunlin::Duration::from_secs(60)).unwrap();
+    disk.block(false);
+    let counts = recorder.finish();
+    assert!(counts.dropped > 100 && counts.recorded >= 10 && !counts.is_complete(), "{counts:?}");
+    all_accounted_for(&counts, &place, position);
+    // The file says itself what it has not.
+    let told = place.run("record", &["info", &place.path("loss.mcap")]);
+    assert!(told.contains(&format!("{} not written", counts.dropped)), "{told}");
+}
+
+#[test]
+fn writers_wait_for_a_slow_disk_if_they_are_to() {
+    let (place, disk) = (Place::new("wait"), Disk::default());
+    let recorder = start(&place, &disk, 64 << 10, WhenFull::Wait);
+    let writer = track_writer(&place, 0, "Square");
+    writer.wait_for_readers(1, dunlin::Duration::from_secs(60)).unwrap();
+    disk.block(true);
+    let (mut position, mut waited) = (0, false);
+    eventually("a writer has to wait", || {
+        match writer.write(&Track { id: 1, position }) {
+            Ok(()) => position += 1,
+            Err(dunlin::WriteError::Timeout(_)) => waited = true,
+            Err(error) => panic!("{error}"),
+        }
+        waited
+    });
+    disk.block(false);
+    writer.wait_for_acknowledgments(dunlin::Duration::from_secs(60)).unwrap();
+    let counts = recorder.finish();
+    assert!(counts.is_complete(), "{counts:?}");
+    all_accounted_for(&counts, &place, position);
+}
+
+#[test]
+fn a_disk_that_fills_up_and_has_room_again_costs_what_is_counted() {
+    let (place, disk) = (Place::new("full"), Disk::default());
+    let recorder = start(&place, &disk, 1 << 20, WhenFull::Drop);
+    let writer = track_writer(&place, 0, "Square");
+    writer.wait_for_readers(1, dunlin::Duration::from_secs(60)).unwrap();
+    write(&writer, 0..100);
+    eventually("they are on the disk", || recorder.counts().recorded == 100);
+    disk.full.store(true, Ordering::SeqCst);
+    write(&writer, 100..200);
+    eventually("they are counted", || recorder.counts().dropped == 100);
+    disk.full.store(false, Ordering::SeqCst);
+    let mut position = 200;
+    eventually("a new file is begun", || {
+        write(&writer, position..position + 1);
+        position += 1;
+        recorder.counts().recorded > 100
+    });
+    writer.wait_for_acknowledgments(dunlin::Duration::from_secs(60)).unwrap();
+    let counts = recorder.finish();
+    assert!(!counts.problems.is_empty() && counts.dropped >= 100);
+    all_accounted_for(&counts, &place, position);
+}
+
+#[test]
+fn what_comes_while_it_is_paused_is_left_out() {
+    let (place, disk) = (Place::new("pause"), Disk::default());
+    let recorder = start(&place, &disk, 1 << 20, WhenFull::Drop);
+    let writer = track_writer(&place, 0, "Square");
+    writer.wait_for_readers(1, dunlin::Duration::from_secs(60)).unwrap();
+    let acknowledged = || writer.wait_for_acknowledgments(dunlin::Duration::from_secs(60)).unwrap();
+    write(&writer, 0..10);
+    eventually("they are recorded", || recorder.counts().recorded == 10);
+    recorder.pause(true);
+    write(&writer, 10..20);
+    eventually("they are left out", || recorder.counts().skipped == 10);
+    recorder.pause(false);
+    write(&writer, 20..30);
+    acknowledged();
+    let counts = recorder.finish();
+    assert!(counts.recorded == 20 && counts.is_complete(), "{counts:?}");
+}

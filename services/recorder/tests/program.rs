@@ -1,0 +1,165 @@
+//! The programs themselves over the loopback interface: what is recorded, replayed and recorded again is the same, a recorder that is
+//! killed has all but the last second, and what is missing is counted to the sample.
+
+mod common;
+
+use common::{Place, Track, eventually, record, text, track_writer};
+use dunlin_recorder::file::{Compression, Ending, Recording, Selection, rewrite};
+use std::fs::File;
+use std::io::BufReader;
+use std::time::{Duration, Instant};
+
+#[test]
+fn what_is_replayed_is_recorded_as_it_was_first() {
+    let place = Place::new("again");
+    let (first, second) = (place.path("first.mcap"), place.path("second.mcap"));
+    let recorder = place.start("record", &["-o", &first]);
+    recorder.tells("recording domain");
+    let writers = [track_writer(&place, 0, "Square"), track_writer(&place, 0, "Circle")];
+    for writer in &writers {
+        writer.wait_for_readers(1, dunlin::Duration::from_secs(60)).unwrap();
+    }
+    for n in 0..200 {
+        for (id, writer) in writers.iter().enumerate() {
+            let sample = Track { id: u32::try_from(id).unwrap() + n % 3, position: i64::from(n) };
+            writer.write(&sample).unwrap();
+            match n % 20 {
+                7 => writer.dispose(&sample).unwrap(),
+                15 => writer.unregister_instance(&sample).unwrap(),
+                _ => {}
+            }
+        }
+    }
+    for writer in &writers {
+        writer.wait_for_acknowledgments(dunlin::Duration::from_secs(60)).unwrap();
+    }
+    recorder.ends_well("-INT");
+    let was = record(&first);
+    assert_eq!(was.values().map(Vec::len).sum::<usize>(), 2 * 220);
+    drop(writers);
+
+    let recorder = place.start("record", &["-o", &second]);
+    recorder.tells("recording domain");
+    let player =
+        place.start("replay", &[&first, "--original", "--rate", "0", "--readers", "1", "--wait", "60"]);
+    player.ends_by_itself();
+    recorder.ends_well("-TERM");
+    assert_eq!(record(&second), was);
+}
+
+#[test]
+fn topics_are_chosen_and_renamed_and_parts_are_played() {
+    let place = Place::new("part");
+    let file = place.path("part.mcap");
+    let recorder = place.start("record", &["Squ*", "-o", &file]);
+    recorder.tells("recording domain");
+    let (square, circle) = (track_writer(&place, 0, "Square"), track_writer(&place, 0, "Circle"));
+    square.wait_for_readers(1, dunlin::Duration::from_secs(60)).unwrap();
+    for position in 0..10 {
+        square.write(&Track { id: 1, position }).unwrap();
+        circle.write(&Track { id: 1, position }).unwrap();
+    }
+    square.wait_for_acknowledgments(dunlin::Duration::from_secs(60)).unwrap();
+    recorder.ends_well("-INT");
+    let told = place.run("record", &["info", &file]);
+    assert!(told.contains("Square") && !told.contains("Circle") && told.contains("it is whole"), "{told}");
+
+    let reader = common::track_reader(&place, 1, "Box");
+    let words = [&file, "--remap", "Square=Box", "--domain", "1", "--step", "--readers", "1", "--wait", "60"];
+    let mut player = place.start("replay", &words);
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        player.line("");
+        let wanted = seen.len() + 1;
+        eventually("a sample comes for each line", || {
+            let taken = reader.take(10).unwrap();
+            seen.extend(taken.into_iter().filter_map(|sample| sample.data).map(|track| track.position));
+            seen.len() >= wanted
+        });
+    }
+    assert_eq!(seen, [0, 1, 2, 3]);
+    player.signal("-INT");
+    player.ends_by_itself();
+}
+
+#[test]
+fn a_recorder_that_is_killed_has_all_but_the_last_second() {
+    let place = Place::new("kill");
+    let file = place.path("kill.mcap");
+    let mut recorder = place.start("record", &["-o", &file]);
+    recorder.tells("recording domain");
+    let writer = track_writer(&place, 0, "Square");
+    writer.wait_for_readers(1, dunlin::Duration::from_secs(60)).unwrap();
+    let (began, mut written) = (Instant::now(), Vec::new());
+    while began.elapsed() < Duration::from_millis(2500) {
+        let position = i64::try_from(written.len()).unwrap();
+        writer.write(&Track { id: 1, position }).unwrap();
+        written.push(Instant::now());
+        std::thread::park_timeout(Duration::from_millis(1));
+    }
+    let killed = Instant::now();
+    recorder.kill();
+    let opened = Recording::open(file.as_ref()).unwrap();
+    assert!(matches!(opened.ending(), Ending::Cut { .. }));
+    let repaired = place.path("repaired.mcap");
+    place.run("record", &["repair", &file, "-o", &repaired]);
+    let there = record(&repaired);
+    let there = there.values().next().map_or(0, Vec::len);
+    let safe = written.iter().filter(|at| killed.duration_since(**at) >= Duration::from_secs(1)).count();
+    assert!(there >= safe && safe > 100, "{there} of {}, {safe} are older than a second", written.len());
+}
+
+#[test]
+fn files_are_split_and_the_oldest_go() {
+    let place = Place::new("split");
+    let file = place.path("ring.mcap");
+    let words = ["-o", &file, "--split-size", "1kB", "--keep-files", "2"];
+    let recorder = place.start("record", &words);
+    recorder.tells("recording domain");
+    let writer = track_writer(&place, 0, "Square");
+    writer.wait_for_readers(1, dunlin::Duration::from_secs(60)).unwrap();
+    let path = |n| dunlin_recorder::numbered(file.as_ref(), n);
+    let mut position = 0;
+    eventually("the fourth file is begun and the first is gone", || {
+        writer.write(&Track { id: 1, position }).unwrap();
+        position += 1;
+        path(3).exists() && !path(0).exists()
+    });
+    writer.wait_for_acknowledgments(dunlin::Duration::from_secs(60)).unwrap();
+    recorder.ends_well("-INT");
+    let kept: Vec<_> = (0..100).map(path).filter(|path| path.exists()).collect();
+    assert_eq!(kept.len(), 2, "{kept:?}");
+    for file in kept {
+        assert_eq!(*Recording::open(&file).unwrap().ending(), Ending::Whole);
+    }
+}
+
+#[test]
+fn a_full_disk_is_counted_to_the_sample_and_told_by_the_exit_code() {
+    let place = Place::new("full");
+    // It takes what the recorder begins with into its buffer, and nothing.
+    let output = place.command("record", &["-o", "/dev/full"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("/dev/full"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn wrong_files_are_told() {
+    let place = Place::new("wrong");
+    let none = place.path("none.mcap");
+    std::fs::write(&none, b"this is no recording").unwrap();
+    for words in [&["info", &none][..], &["repair", &none, "-o", "/nowhere/x"], &["cut", &none, "-o", "x"]] {
+        let output = place.command("record", words).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+    }
+    let output = place.command("replay", &[&none]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("it is no MCAP file"), "{}", text(&output.stderr));
+    // What is there is not written over.
+    let output = place.command("record", &["-o", &none]).output().unwrap();
+    assert!(text(&output.stderr).contains("exists"), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read(&none).unwrap(), b"this is no recording");
+    let mut out = Vec::new();
+    let mut input = BufReader::new(File::open(&none).unwrap());
+    assert!(rewrite(&mut input, &mut out, Compression::None, &Selection::default()).is_err());
+}
