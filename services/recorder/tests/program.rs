@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Place, Track, eventually, record, text, track_writer};
+use dunlin_recorder::event::EventKind;
 use dunlin_recorder::file::{Compression, Ending, Recording, Selection, rewrite};
 use std::fs::File;
 use std::io::BufReader;
@@ -44,7 +45,14 @@ fn what_is_replayed_is_recorded_as_it_was_first() {
         place.start("replay", &[&first, "--original", "--rate", "0", "--readers", "1", "--wait", "60"]);
     player.ends_by_itself();
     recorder.ends_well("-TERM");
-    assert_eq!(record(&second), was);
+    let mut again = record(&second);
+    // The player's writers end, and with that unregister what they have: that was not recorded first.
+    again.retain(|writer, changes| {
+        let is_first = was.contains_key(writer);
+        assert!(is_first || changes.iter().all(|(_, _, kind, _)| *kind == EventKind::Unregister));
+        is_first
+    });
+    assert!(again == was, "{} and {} changes", again.len(), was.len());
 }
 
 #[test]
