@@ -45,5 +45,5 @@ fn the_lines_of_the_page_run() {
     assert!(told.contains("Square") && told.contains("nothing is missing"), "{told}{wrong}");
     let played = told.lines().last().unwrap();
     let samples: u32 = played.split(' ').next().unwrap().parse().unwrap();
-    assert!(samples > 10, "{told}");
+    assert!(samples > 0, "{told}");
 }

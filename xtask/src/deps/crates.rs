@@ -33,7 +33,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("idl", &["dunlin-idl"]),
     ("api", &["dunlin-config", "dunlin-json", "dunlin"]),
-    ("services", &["dunlin-settings", "dunlin-router", "dunlin-durability", "dunlin-hub"]),
+    ("services", &["dunlin-settings", "dunlin-router", "dunlin-durability", "dunlin-hub", "dunlin-recorder"]),
     ("tools", &["dunlin-program", "dunlin-bench-adapter", "dunlin-bench", "dunlin-shapes", "dunlin-cli"]),
     ("apps", &[]),
     (

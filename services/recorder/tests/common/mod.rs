@@ -160,12 +160,20 @@ impl Drop for Running {
     }
 }
 
+/// Reliable, and it keeps everything.
+pub fn track_writer_qos() -> DataWriterQos {
+    DataWriterQos::default().reliable().keep_all().autodispose_unregistered_instances(false)
+}
+
 pub fn track_writer(place: &Place, domain: u32, topic: &str) -> DataWriter<Track> {
+    track_writer_with(place, domain, topic, &track_writer_qos())
+}
+
+pub fn track_writer_with(place: &Place, domain: u32, topic: &str, qos: &DataWriterQos) -> DataWriter<Track> {
     let participant = place.participant(domain);
     let topic = participant.create_topic::<Track>(topic, &TopicQos::default()).unwrap();
     let publisher = participant.create_publisher(&Default::default()).unwrap();
-    let qos = DataWriterQos::default().reliable().keep_all().autodispose_unregistered_instances(false);
-    publisher.create_datawriter(&topic, &qos).unwrap()
+    publisher.create_datawriter(&topic, qos).unwrap()
 }
 
 pub fn track_reader(place: &Place, domain: u32, topic: &str) -> DataReader<Track> {
