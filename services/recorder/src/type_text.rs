@@ -46,11 +46,14 @@ pub fn from_text(name: &str, text: &[u8]) -> Result<DynamicType, String> {
     DynamicType::new(graph, index).map_err(|error| error.to_string())
 }
 
+/// The complete or the minimal object of a type, and its identifier.
+type Side = fn(&TypeRecord) -> (&TypeIdentifier, &TypeObject);
+
 /// The objects that give back the same type: complete ones, or minimal ones where names are not known.
 fn objects_of(ty: &DynamicType) -> Option<Vec<u8>> {
     let objects = type_objects(ty.graph(), ty.index()).ok()?;
     let root = objects.root()?;
-    let sides: [fn(&TypeRecord) -> (&TypeIdentifier, &TypeObject); 2] = [
+    let sides: [Side; 2] = [
         |record| (&record.complete.id, &record.complete.object),
         |record| (&record.minimal.id, &record.minimal.object),
     ];

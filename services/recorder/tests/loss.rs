@@ -35,6 +35,7 @@ struct OnDisk {
     file: File,
 }
 
+/// A test that fails must not leave the disk blocked: the recorder would wait for it.
 struct Opens(Disk);
 
 impl Drop for Opens {
@@ -102,6 +103,7 @@ fn a_disk_that_is_too_slow_costs_what_is_counted_and_no_writer_waits() {
     let writer = track_writer(&place, 0, "Square");
     writer.wait_for_readers(1, dunlin::Duration::from_secs(60)).unwrap();
     write(&writer, 0..10);
+    let _opens = Opens(disk.clone());
     disk.block(true);
     let mut position = 10;
     eventually("the queue is full", || {
@@ -127,6 +129,7 @@ fn writers_wait_for_a_slow_disk_if_they_are_to() {
     let qos = track_writer_qos().resource_limits(500, -1, -1).max_blocking_time(dunlin::Duration::ZERO);
     let writer = track_writer_with(&place, 0, "Square", &qos);
     writer.wait_for_readers(1, dunlin::Duration::from_secs(60)).unwrap();
+    let _opens = Opens(disk.clone());
     disk.block(true);
     // As long as there is room somewhere, what was written is acknowledged.
     let mut position = 0;

@@ -33,8 +33,18 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("idl", &["dunlin-idl"]),
     ("api", &["dunlin-config", "dunlin-json", "dunlin"]),
-    ("services", &["dunlin-settings", "dunlin-router", "dunlin-durability", "dunlin-hub", "dunlin-recorder"]),
-    ("tools", &["dunlin-program", "dunlin-bench-adapter", "dunlin-bench", "dunlin-shapes", "dunlin-cli"]),
+    (
+        "services",
+        &[
+            "dunlin-program",
+            "dunlin-settings",
+            "dunlin-router",
+            "dunlin-durability",
+            "dunlin-hub",
+            "dunlin-recorder",
+        ],
+    ),
+    ("tools", &["dunlin-bench-adapter", "dunlin-bench", "dunlin-shapes", "dunlin-cli"]),
     ("apps", &[]),
     (
         "tests",

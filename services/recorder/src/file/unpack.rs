@@ -68,12 +68,11 @@ pub(crate) fn skip<R: Seek>(input: &mut R, head: Head) -> Result<(), RecordingEr
     Ok(())
 }
 
+/// Takes the opcode and the body of a record.
+pub(crate) type Visit<'a> = dyn FnMut(u8, &[u8]) -> Result<(), RecordingError> + 'a;
+
 /// Unpacks the body of a chunk and checks it; each record in it is visited.
-pub(crate) fn unpack(
-    head: Head,
-    body: &[u8],
-    visit: &mut dyn FnMut(u8, &[u8]) -> Result<(), RecordingError>,
-) -> Result<(), RecordingError> {
+pub(crate) fn unpack(head: Head, body: &[u8], visit: &mut Visit<'_>) -> Result<(), RecordingError> {
     let limit = usize::try_from(MAX_CHUNK).unwrap_or(usize::MAX);
     let options = LinearReaderOptions::default()
         .with_skip_start_magic(true)
