@@ -56,7 +56,7 @@ fn record(
     while began.elapsed() < Duration::from_secs(seconds) {
         let due = (began.elapsed().as_nanos() as u64).saturating_mul(rate) / 1_000_000_000;
         if rate != 0 && blob.n >= due {
-            std::thread::sleep(Duration::from_micros(500));
+            std::thread::park_timeout(Duration::from_micros(500));
             continue;
         }
         writer.write(&blob)?;
