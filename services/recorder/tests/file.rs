@@ -120,9 +120,8 @@ fn files_cut_at_a_hundred_places_keep_what_was_whole() {
     cut_at(100);
 }
 
-/// `make recorder-cuts`.
 #[test]
-#[ignore = "takes a minute"]
+#[ignore = "`make recorder-cuts`"]
 fn files_cut_at_a_thousand_places_keep_what_was_whole() {
     cut_at(1000);
 }
