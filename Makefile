@@ -195,7 +195,7 @@ footprint: ## memory and threads of a process at rest, with 1,000 writers, and e
 	$(PROOF) footprint -- cargo test --release --quiet -p dunlin --test footprint -- --nocapture --test-threads 1
 
 flood: ## a 1 kHz topic under a flood of hostile datagrams SECONDS=30 for so long
-	$(PROOF) flood --amount $(call seconds,10) -- cargo run --release --quiet --bin dunlin-flood -- --seconds $(call seconds,10)
+	$(PROOF) flood --amount $(call seconds,10) -- cargo run --release --quiet --bin dunlin-attack -- --seconds $(call seconds,10) flood-of-datagrams
 
 attack: ## named attacks on a live pair, each with its bounds; NAMES="gap tcp" some, AGAINST=cyclone beside Cyclone DDS
 	@scripts/setup.sh build test

@@ -231,6 +231,35 @@ fn what_quotas_refuse_is_told() {
     assert_lines(&text, &[("quotas.max_endpoints_per_participant", 1)]);
 }
 
+/// However many samples are refused.
+#[test]
+fn a_reader_that_keeps_as_much_as_it_may_is_told() {
+    let text = logged(|_| {
+        let mut sim = Sim::new(1);
+        let (a, b) = (sim.node("a"), sim.node_with("b", config(&[("quotas.max_instances", "1")])));
+        let (_one, writer) = a
+            .run(|| -> Result<_> {
+                let participant = DomainParticipant::builder(0).build()?;
+                let topic = participant.create_topic::<KeyedReading>("T", &TopicQos::default())?;
+                let publisher = participant.create_publisher(&PublisherQos::default())?;
+                let writer = publisher.create_datawriter(&topic, &DataWriterQos::default())?;
+                Ok((participant, writer))
+            })
+            .unwrap();
+        let _reader =
+            b.run(|| reading::<KeyedReading>(&[], &DataReaderQos::default().best_effort())).unwrap();
+        sim.run_until(|| !writer.matched_subscriptions().is_empty(), secs(5)).unwrap();
+        for n in 0..20 {
+            a.run(|| writer.write(&KeyedReading { n })).unwrap();
+        }
+        sim.run_for(secs(1)).unwrap();
+    });
+    assert_lines(
+        &text,
+        &[("as many instances as quotas.max_instances allows; RESOURCE_LIMITS with max_instances", 1)],
+    );
+}
+
 #[test]
 fn readers_that_answer_no_more_are_told() {
     let text = logged(|_| {

@@ -27,10 +27,12 @@ const SUMMARY: &str = "received ";
 pub fn run(args: &cli::Demo, stop: &Stop) -> Result<()> {
     let mut viewer = Process::start("viewer", &viewer_args(args), |line| !line.starts_with(SUMMARY))?;
     let mut publisher = Process::start("publisher", &publisher_args(args), |_| true)?;
-    println!("latency is the publisher's capture time against the viewer's clock: here both run on one host");
+    dunlin_program::say!(
+        "latency is the publisher's capture time against the viewer's clock: here both run on one host"
+    );
     match args.seconds {
-        Some(seconds) => println!("ends after {seconds} s"),
-        None => println!("Ctrl-C ends both"),
+        Some(seconds) => dunlin_program::say!("ends after {seconds} s"),
+        None => dunlin_program::say!("Ctrl-C ends both"),
     }
     let deadline = args.seconds.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let mut early = None;
@@ -44,7 +46,7 @@ pub fn run(args: &cli::Demo, stop: &Stop) -> Result<()> {
         bail!("the {name} has ended by itself ({status})");
     }
     let summary = summary.context("the viewer has told nothing of what it received")?;
-    println!("{summary}");
+    dunlin_program::say!("{summary}");
     ensure!(!summary.starts_with("received 0 "), "no frame has reached the viewer");
     Ok(())
 }
@@ -64,7 +66,7 @@ fn publisher_args(args: &cli::Demo) -> Vec<OsString> {
     match usable(args.file.as_deref()) {
         Ok(file) => out.extend(["--file".into(), file.into()]),
         Err(reason) => {
-            println!("{reason}: showing the test pattern");
+            dunlin_program::say!("{reason}: showing the test pattern");
             out.extend(["--pattern".into(), "--size".into(), "1280x720".into()]);
             if !cfg!(feature = "h264") {
                 out.extend(["--encoding".into(), "mjpeg".into()]);
@@ -153,7 +155,7 @@ fn relay(name: &str, output: ChildStdout, shown: fn(&str) -> bool) -> Option<Str
     let mut kept = None;
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         if shown(&line) {
-            println!("{name}: {line}");
+            dunlin_program::say!("{name}: {line}");
         } else {
             kept = Some(line);
         }

@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     match run(&Cli::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("dunlin-video: {error:#}");
+            dunlin_program::tell!("dunlin-video: {error:#}");
             ExitCode::FAILURE
         }
     }

@@ -65,7 +65,7 @@ fn line(level: Level, target: &str, message: fmt::Arguments<'_>) -> String {
         if line.len() + 16 > MOST_OCTETS {
             break;
         }
-        if letter.is_control() { line.extend(letter.escape_default()) } else { line.push(letter) }
+        if dunlin_core::is_harmful(letter) { line.extend(letter.escape_default()) } else { line.push(letter) }
     }
     line.push('\n');
     line
@@ -95,9 +95,9 @@ mod tests {
 
     #[test]
     fn a_message_is_one_line_without_commands_for_the_terminal() {
-        let hostile = "a\nERROR all is lost\u{1b}[2J\u{9b}1m é";
+        let hostile = "a\nERROR all is lost\u{1b}[2J\u{9b}1m é\u{202e}";
         let line = line(Level::WARN, "dunlin::why", format_args!("topic '{hostile}'"));
-        assert_eq!(line, "WARN dunlin::why: topic 'a\\nERROR all is lost\\u{1b}[2J\\u{9b}1m é'\n");
+        assert_eq!(line, "WARN dunlin::why: topic 'a\\nERROR all is lost\\u{1b}[2J\\u{9b}1m é\\u{202e}'\n");
     }
 
     #[test]

@@ -78,13 +78,22 @@ fn route(file: &Path, watch: bool) -> Result<()> {
     Ok(())
 }
 
+/// Prints a line on standard error, if that takes it.
+fn tell(text: std::fmt::Arguments<'_>) {
+    _ = std::io::stderr().lock().write_all(format!("{text}\n").as_bytes());
+}
+
+macro_rules! tell {
+    ($($text:tt)+) => { tell(format_args!($($text)+)) };
+}
+
 fn import(file: &Path) -> Result<()> {
     let text = dunlin_router::config::read_text(file).map_err(anyhow::Error::msg)?;
     let import = Import::from_text(&text).with_context(|| file.display().to_string())?;
     std::io::stdout().write_all(import.toml.as_bytes())?;
-    eprintln!("{}: from {}", file.display(), import.dialect);
+    tell!("{}: from {}", file.display(), import.dialect);
     for left_out in &import.left_out {
-        eprintln!("  not carried over: {left_out}");
+        tell!("  not carried over: {left_out}");
     }
     Ok(())
 }
@@ -114,8 +123,8 @@ fn on_signals(stop: &GuardCondition, wake: &GuardCondition) -> Result<Arc<Atomic
 fn reconfigure(router: &mut Router, file: &Path) {
     let changed = RouterConfig::from_file(file).map_err(anyhow::Error::from);
     match changed.and_then(|config| router.reconfigure(config).map_err(Into::into)) {
-        Ok(()) => eprintln!("dunlin route: {} is in force", file.display()),
-        Err(error) => eprintln!("dunlin route: nothing has changed: {error:#}"),
+        Ok(()) => tell!("dunlin route: {} is in force", file.display()),
+        Err(error) => tell!("dunlin route: nothing has changed: {error:#}"),
     }
 }
 
@@ -130,7 +139,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("dunlin route: {error:#}");
+            tell!("dunlin route: {error:#}");
             ExitCode::FAILURE
         }
     }

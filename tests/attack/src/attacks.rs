@@ -1,6 +1,8 @@
 //! The table of all attacks, by class.
 
+mod datagrams;
 mod discovery;
+mod flood;
 mod memory;
 mod names;
 mod places;
@@ -13,7 +15,7 @@ use dunlin_buf::SharedBytes;
 use crate::bound::Bound;
 use crate::field::Field;
 use crate::pair::check;
-use crate::places::Way;
+use crate::places::{Side, Way};
 use crate::streams;
 
 /// An attack.
@@ -33,10 +35,12 @@ pub struct Attack {
     pub open: &'static str,
     /// Whether it belongs to the short test.
     pub short: bool,
+    /// What shows that it arrived where it should: counters of a side, and how much they are at least.
+    pub reaches: &'static [(Side, &'static str, u64)],
 }
 
 const fn udp(name: &'static str, run: fn(&mut Field) -> Result<()>) -> Attack {
-    Attack { name, way: Way::Udp, run, bound: Bound::USUAL, seconds: 3, open: "", short: false }
+    Attack { name, way: Way::Udp, run, bound: Bound::USUAL, seconds: 3, open: "", short: false, reaches: &[] }
 }
 
 const fn flood(name: &'static str, run: fn(&mut Field) -> Result<()>) -> Attack {
@@ -55,6 +59,10 @@ const fn open(open: &'static str, attack: Attack) -> Attack {
     Attack { open, ..attack }
 }
 
+const fn reaching(reaches: &'static [(Side, &'static str, u64)], attack: Attack) -> Attack {
+    Attack { reaches, ..attack }
+}
+
 /// All attacks.
 pub const ATTACKS: &[Attack] = &[
     open("75 octets to a bystander for each", udp("peer-moves-itself", places::peer_moves_itself)),
@@ -64,7 +72,10 @@ pub const ATTACKS: &[Attack] = &[
     udp("peer-names-groups", places::peer_names_groups),
     udp("hundred-readers-elsewhere", places::hundred_readers_elsewhere),
     udp("places-without-limit", places::places_without_limit),
-    short(udp("strangers-elsewhere", places::strangers_elsewhere)),
+    short(reaching(
+        &[(Side::Reader, "discovery_answers_withheld", 1)],
+        udp("strangers-elsewhere", places::strangers_elsewhere),
+    )),
     open(
         "2,600 of 3,000 samples lost, 175 octets to a bystander for each",
         udp("reader-is-said-to-move", places::reader_is_said_to_move),
@@ -96,14 +107,44 @@ pub const ATTACKS: &[Attack] = &[
         "2,600 of 3,000 samples lost, a pause of 2.8 s",
         udp("lease-of-a-microsecond", names::lease_of_a_microsecond),
     ),
-    short(udp("acknack-counts-ahead", names::acknack_counts_ahead)),
-    short(udp("everything-is-acknowledged", names::everything_is_acknowledged)),
-    udp("nothing-is-acknowledged", names::nothing_is_acknowledged),
-    udp("heartbeat-counts-ahead", names::heartbeat_counts_ahead),
-    open("2,600 of 3,000 samples lost", udp("heartbeat-ahead", names::heartbeat_ahead)),
-    open("520 of 3,000 samples lost", udp("heartbeat-a-little-ahead", names::heartbeat_a_little_ahead)),
-    short(udp("gap-ahead", names::gap_ahead)),
-    open("2,600 of 3,000 samples lost, told to nobody", udp("gap-a-little-ahead", names::gap_a_little_ahead)),
+    short(reaching(
+        &[(Side::Writer, "requests_ignored", 50)],
+        udp("acknack-counts-ahead", names::acknack_counts_ahead),
+    )),
+    short(reaching(
+        &[(Side::Writer, "acknacks_received", 50)],
+        udp("everything-is-acknowledged", names::everything_is_acknowledged),
+    )),
+    reaching(
+        &[(Side::Writer, "acknacks_received", 50)],
+        udp("nothing-is-acknowledged", names::nothing_is_acknowledged),
+    ),
+    reaching(
+        &[(Side::Reader, "heartbeats_ignored", 50)],
+        udp("heartbeat-counts-ahead", names::heartbeat_counts_ahead),
+    ),
+    open(
+        "2,600 of 3,000 samples lost",
+        reaching(
+            &[(Side::Reader, "heartbeats_received", 50)],
+            udp("heartbeat-ahead", names::heartbeat_ahead),
+        ),
+    ),
+    open(
+        "520 of 3,000 samples lost",
+        reaching(
+            &[(Side::Reader, "heartbeats_received", 50)],
+            udp("heartbeat-a-little-ahead", names::heartbeat_a_little_ahead),
+        ),
+    ),
+    short(reaching(&[(Side::Reader, "gaps_received", 50)], udp("gap-ahead", names::gap_ahead))),
+    open(
+        "2,600 of 3,000 samples lost, told to nobody",
+        reaching(
+            &[(Side::Reader, "gaps_received", 50)],
+            udp("gap-a-little-ahead", names::gap_a_little_ahead),
+        ),
+    ),
     open(
         "550 to 830 forged samples of 3,000 taken for real",
         udp("samples-in-its-name", names::samples_in_the_writers_name),
@@ -118,36 +159,87 @@ pub const ATTACKS: &[Attack] = &[
         udp("discovery-is-said-to-skip", names::discovery_is_said_to_skip),
     ),
     udp("messages-in-the-own-name", names::messages_in_the_receivers_name),
-    flood("acknacks-in-its-name", repairs::acknacks_in_the_readers_name),
-    flood("acknacks-of-a-peer", repairs::acknacks_of_a_peer),
-    flood("fragment-requests", repairs::fragment_requests),
+    reaching(
+        &[(Side::Writer, "acknacks_received", 500)],
+        flood("acknacks-in-its-name", repairs::acknacks_in_the_readers_name),
+    ),
+    reaching(
+        &[(Side::Writer, "acknacks_received", 1000)],
+        flood("acknacks-of-a-peer", repairs::acknacks_of_a_peer),
+    ),
+    reaching(
+        &[(Side::Writer, "nack_frags_received", 500)],
+        flood("fragment-requests", repairs::fragment_requests),
+    ),
     Attack {
         bound: Bound { memory: 64 << 20, ..Bound::USUAL },
         ..udp("silent-reader", repairs::silent_reader)
     },
-    flood("heartbeats-of-a-peer", repairs::heartbeats_of_a_peer),
+    reaching(
+        &[(Side::Reader, "heartbeats_received", 1000)],
+        flood("heartbeats-of-a-peer", repairs::heartbeats_of_a_peer),
+    ),
     flood("reader-comes-and-goes", repairs::reader_comes_and_goes),
-    flood("echo-requests", repairs::echo_requests),
-    Attack { seconds: 6, ..flood("keys-without-limit", resources::keys_without_limit) },
+    reaching(&[(Side::Reader, "echoes_sent", 1)], flood("echo-requests", repairs::echo_requests)),
+    Attack {
+        seconds: 6,
+        ..reaching(
+            &[(Side::Reader, "foreign", 5000)],
+            flood("keys-without-limit", resources::keys_without_limit),
+        )
+    },
     Attack {
         bound: Bound { memory: 128 << 20, ..Bound::FLOOD },
-        ..udp("fragments-never-completed", resources::fragments_never_completed)
+        ..reaching(
+            &[(Side::Reader, "partials_evicted", 10)],
+            udp("fragments-never-completed", resources::fragments_never_completed),
+        )
     },
     Attack {
         bound: Bound { memory: 64 << 20, ..Bound::FLOOD },
-        ..udp("samples-out-of-order", resources::samples_out_of_order)
+        ..reaching(
+            &[(Side::Reader, "out_of_order_dropped", 10)],
+            udp("samples-out-of-order", resources::samples_out_of_order),
+        )
     },
-    udp("filters-of-many-likes", resources::filters_of_many_likes),
-    flood("endpoints-without-limit", resources::endpoints_without_limit),
-    flood("inline-qos-without-limit", resources::inline_qos_without_limit),
-    flood("long-announcements", resources::long_announcements),
-    flood("lengths-that-lie", resources::lengths_that_lie),
-    flood("participants-without-limit", discovery::participants_without_limit),
-    flood("damaged-parameter-lists", discovery::damaged_parameter_lists),
-    flood("damaged-endpoints", discovery::damaged_endpoints_of_a_peer),
+    reaching(
+        &[(Side::Writer, "filters_dropped", 1)],
+        udp("filters-of-many-likes", resources::filters_of_many_likes),
+    ),
+    reaching(
+        &[(Side::Reader, "discovery_endpoints_refused", 100)],
+        flood("endpoints-without-limit", resources::endpoints_without_limit),
+    ),
+    reaching(
+        &[(Side::Reader, "foreign", 100)],
+        flood("inline-qos-without-limit", resources::inline_qos_without_limit),
+    ),
+    reaching(
+        &[(Side::Reader, "discovery_endpoints_refused", 10)],
+        flood("long-announcements", resources::long_announcements),
+    ),
+    reaching(&[(Side::Reader, "undecodable", 100)], flood("lengths-that-lie", resources::lengths_that_lie)),
+    reaching(
+        &[(Side::Reader, "discovery_participants_evicted", 10)],
+        flood("participants-without-limit", discovery::participants_without_limit),
+    ),
+    reaching(
+        &[(Side::Reader, "discovery_malformed", 100)],
+        flood("damaged-parameter-lists", discovery::damaged_parameter_lists),
+    ),
+    reaching(
+        &[(Side::Writer, "discovery_malformed", 100)],
+        flood("damaged-endpoints", discovery::damaged_endpoints_of_a_peer),
+    ),
     flood("wrong-vendors", discovery::wrong_vendors),
-    open("one sample lost in one of two runs", flood("noise", discovery::noise)),
-    flood("type-questions", discovery::type_questions),
+    open(
+        "one sample lost in one of two runs",
+        reaching(&[(Side::Reader, "malformed", 100)], flood("noise", discovery::noise)),
+    ),
+    reaching(
+        &[(Side::Reader, "discovery_type_answers", 1)],
+        flood("type-questions", discovery::type_questions),
+    ),
     flood("type-information", discovery::type_information_without_end),
     open(
         "75 octets to a bystander for each",
@@ -161,6 +253,13 @@ pub const ATTACKS: &[Attack] = &[
     by(Way::Ipv6, udp("ipv6-gap-ahead", names::gap_ahead)),
     by(Way::Ipv6, flood("ipv6-acknacks-in-its-name", repairs::acknacks_in_the_readers_name)),
     by(Way::Ipv6, flood("ipv6-noise", discovery::noise)),
+    reaching(
+        &[(Side::Reader, "malformed", 1_000), (Side::Reader, "discovery_participants_unverified", 100)],
+        Attack {
+            bound: Bound { memory: 64 << 20, ..Bound::FLOOD },
+            ..flood("flood-of-datagrams", flood::flood_of_datagrams)
+        },
+    ),
     by(Way::Tcp, udp("tcp-silent", streams::silent)),
     by(Way::Tcp, flood("tcp-slow", streams::slow)),
     by(Way::Tcp, flood("tcp-oversized-frames", streams::oversized_frames)),

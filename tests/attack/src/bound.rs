@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::field::Seen;
+use crate::places::Side;
 
 /// What becomes of the pair's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -47,8 +48,15 @@ impl Bound {
 /// Octets of the pair that vary from run to run.
 const NOISE: u64 = 512 << 10;
 
-/// Everything that went beyond its bound, in words; nothing if the bounds hold.
-pub fn judge(bound: &Bound, peace: &Seen, seen: &Seen, seconds: u64) -> Vec<String> {
+/// Everything that went beyond its bound, in words; nothing if the bounds hold. `reaches` are counters that show that the attack
+/// arrived where it should, and how much they have to be.
+pub fn judge(
+    bound: &Bound,
+    reaches: &[(Side, &str, u64)],
+    peace: &Seen,
+    seen: &Seen,
+    seconds: u64,
+) -> Vec<String> {
     let mut broken = vec![];
     let mut check = |holds: bool, text: String| {
         if !holds {
@@ -77,6 +85,11 @@ pub fn judge(bound: &Bound, peace: &Seen, seen: &Seen, seconds: u64) -> Vec<Stri
     let processor = processor(seen).saturating_sub(processor(peace));
     let most = bound.processor * seconds as u32;
     check(processor <= most, format!("{} ms of processor time", processor.as_millis()));
+    for (side, name, least) in reaches {
+        let report = if *side == Side::Reader { &seen.reader } else { &seen.writer };
+        let counted = report.counters.get(name).unwrap_or(0);
+        check(counted >= *least, format!("it did not get there: {name} of the {side:?} is {counted}"));
+    }
     let memory = memory(peace, seen);
     check(memory <= bound.memory, format!("{:.1} MiB of memory", memory as f64 / f64::from(1 << 20)));
     broken
@@ -98,20 +111,23 @@ mod tests {
     use super::*;
 
     fn seen() -> Seen {
-        Seen { octets_in: 100, network: Some(1_000_000), ..Seen::default() }
+        let mut seen = Seen { octets_in: 100, network: Some(1_000_000), ..Seen::default() };
+        seen.reader.counters.foreign = 1;
+        seen
     }
 
     fn broken(change: impl FnOnce(&mut Seen)) -> Vec<String> {
         let mut after = seen();
         change(&mut after);
-        judge(&Bound::USUAL, &seen(), &after, 1)
+        judge(&Bound::USUAL, &[(Side::Reader, "foreign", 1)], &seen(), &after, 1)
     }
 
     #[test]
     fn each_bound_is_looked_at() {
         assert!(broken(|_| ()).is_empty());
         assert!(broken(|seen| seen.octets_out = 300).is_empty());
-        let changes: [fn(&mut Seen); 8] = [
+        let changes: [fn(&mut Seen); 9] = [
+            |seen| seen.reader.counters.foreign = 0,
             |seen| seen.octets_out = 301,
             |seen| seen.network = Some(3_000_000),
             |seen| seen.lost = 1,
@@ -129,8 +145,8 @@ mod tests {
         let bound = Bound { loss: Loss::Told, ..Bound::USUAL };
         let mut after = seen();
         (after.lost, after.reader.told) = (5, 4);
-        assert_eq!(judge(&bound, &seen(), &after, 1).len(), 1);
+        assert_eq!(judge(&bound, &[], &seen(), &after, 1).len(), 1);
         after.reader.told = 5;
-        assert!(judge(&bound, &seen(), &after, 1).is_empty());
+        assert!(judge(&bound, &[], &seen(), &after, 1).is_empty());
     }
 }

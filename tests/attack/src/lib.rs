@@ -8,6 +8,7 @@
 pub mod announce;
 pub mod attacks;
 pub mod bound;
+pub mod counters;
 pub mod field;
 pub mod forge;
 pub mod pair;

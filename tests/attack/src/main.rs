@@ -42,6 +42,9 @@ struct Attacking {
     /// The same attacks on a pair of this implementation, as one more column.
     #[arg(long)]
     against: Option<Other>,
+    /// How long, in seconds of the pair's samples, instead of what is usual for each.
+    #[arg(long)]
+    seconds: Option<u64>,
     /// The first domain; nobody else may be in it and the ones behind it.
     #[arg(long, default_value_t = 1)]
     domain: u16,
@@ -102,6 +105,7 @@ fn attack(arguments: &Attacking) -> Result<()> {
     println!("{}", report::head(other.is_some()));
     let (mut outcomes, mut others) = (vec![], vec![]);
     for attack in chosen {
+        let attack = &Attack { seconds: arguments.seconds.unwrap_or(attack.seconds), ..*attack };
         let outcome = runner.run(attack).with_context(|| attack.name)?;
         let against = match &mut other {
             Some(other) if matches!(attack.way, Way::Udp) => Some(other.run(attack)?),
@@ -109,6 +113,9 @@ fn attack(arguments: &Attacking) -> Result<()> {
         };
         println!("{}", report::line(&outcome, against.as_ref()));
         outcome.broken.iter().for_each(|text| println!("    {text}"));
+        if attack.name.starts_with("flood") {
+            print!("{}", report::pace(&outcome));
+        }
         against.iter().flat_map(|other| &other.broken).for_each(|text| println!("    Cyclone: {text}"));
         outcomes.push(outcome);
         others.extend(against);

@@ -8,6 +8,7 @@ use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, Top
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, StatusMask};
 use serde::{Deserialize, Serialize};
 
+use crate::counters::Counters;
 use crate::places::{Channel, Places, Side, Way};
 
 /// Samples in a second.
@@ -80,6 +81,12 @@ pub struct Report {
     pub processor_ms: u64,
     /// The most memory it had, in octets.
     pub memory: u64,
+    /// How long the writer took for all samples, in milliseconds.
+    pub written_ms: u64,
+    /// How much later than the fastest of all samples the others came, in microseconds: of half of them, of 99 in 100, of all.
+    pub delay_us: [u64; 3],
+    /// What else it has counted.
+    pub counters: Counters,
 }
 
 fn participant(task: &Task, side: Side) -> Result<DomainParticipant> {
@@ -151,14 +158,17 @@ fn write(participant: &DomainParticipant, task: &Task) -> Result<Report> {
         std::thread::park_timeout(StdDuration::from_millis(1));
     }
     ready(writer.guid())?;
+    let begin = Instant::now();
     let failed = write_all(&writer, task.seconds);
+    let written_ms = begin.elapsed().as_millis() as u64;
     let unacknowledged = writer.wait_for_acknowledgments(Duration::from_secs(2)).is_err();
     // What was asked for late is still sent.
     let end = Instant::now() + StdDuration::from_secs(1);
     while Instant::now() < end {
         std::thread::park_timeout(StdDuration::from_millis(50));
     }
-    Ok(Report { failed, unacknowledged, ..Report::default() })
+    let counters = Counters::of(participant).with_writer(&writer.stats());
+    Ok(Report { failed, unacknowledged, written_ms, counters, ..Report::default() })
 }
 
 /// How many calls failed.
@@ -196,12 +206,15 @@ fn read(participant: &DomainParticipant, task: &Task) -> Result<Report> {
     let report = count(&arrivals, task.seconds * RATE);
     let lost = reader.sample_lost_status().total as u64;
     let rejected = reader.sample_rejected_status().count.total as u64;
-    Ok(Report { told: lost + rejected, ..report })
+    let counters =
+        Counters::of(participant).with_reader(&reader.stats(), reader.undecodable_count(), report.foreign);
+    Ok(Report { told: lost + rejected, counters, ..report })
 }
 
 fn count(arrivals: &Receiver<(Tick, Instant)>, expected: u64) -> Report {
     let (mut seen, mut latest, mut last) = (vec![false; expected as usize], 0, None::<Instant>);
     let mut report = Report::default();
+    let (begin, mut delays) = (Instant::now(), Vec::new());
     // Others may fill the topic with theirs; that is no arrival.
     let mut patience = Instant::now() + 2 * PATIENCE;
     while report.received < expected && Instant::now() < patience {
@@ -222,11 +235,22 @@ fn count(arrivals: &Receiver<(Tick, Instant)>, expected: u64) -> Report {
             report.again += 1;
         }
         report.received += u64::from(!std::mem::replace(seen, true));
+        let due = StdDuration::from_secs(1) * tick.number as u32 / RATE as u32;
+        delays.push(at.saturating_duration_since(begin).as_micros() as i64 - due.as_micros() as i64);
         latest = latest.max(tick.number);
         let pause = last.map_or(StdDuration::ZERO, |last| at.saturating_duration_since(last));
         report.pause_ms = report.pause_ms.max(pause.as_millis() as u64);
         last = Some(at);
         patience = Instant::now() + PATIENCE;
     }
+    report.delay_us = spread(delays);
     report
+}
+
+/// The median, that of 99 in 100 and the greatest, beyond the least.
+fn spread(mut delays: Vec<i64>) -> [u64; 3] {
+    delays.sort_unstable();
+    let least = delays.first().copied().unwrap_or(0);
+    let part = |part: f64| delays.get((delays.len() as f64 * part) as usize).or(delays.last()).copied();
+    [0.5, 0.99, 1.0].map(|of| part(of).map_or(0, |delay| (delay - least).unsigned_abs()))
 }

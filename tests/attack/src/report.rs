@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::bound::{memory, processor};
+use crate::field::Seen;
+use crate::pair::RATE;
 use crate::run::Outcome;
 
 /// The head of the table.
@@ -34,6 +36,20 @@ pub fn line(outcome: &Outcome, against: Option<&Outcome>) -> String {
         ),
     };
     against.map_or(line.clone(), |other| format!("{line:<73} {}", self::verdict(other)))
+}
+
+/// How fast the pair was in peace and in a flood, one line each. It decides nothing: machines differ.
+pub fn pace(outcome: &Outcome) -> String {
+    let line = |name: &str, seen: &Seen| {
+        let written = outcome.attack.seconds * RATE * 1_000 / seen.writer.written_ms.max(1);
+        let ([p50, p99, max], counters) = (seen.reader.delay_us, seen.reader.counters);
+        format!(
+            "{name}: {} lost, {written} written/s, delays p50 {p50} us, p99 {p99} us, max {max} us, {} datagrams received\n",
+            seen.lost, counters.datagrams
+        )
+    };
+    let seen = outcome.seen.as_ref().map(|seen| line("in a flood", seen));
+    line("in peace", &outcome.peace) + &seen.unwrap_or_default()
 }
 
 fn verdict(outcome: &Outcome) -> &'static str {

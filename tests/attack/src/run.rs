@@ -84,7 +84,8 @@ impl Runner {
             Err(error) => (None, vec![format!("{error:#}")]),
         };
         if let Some(seen) = seen {
-            broken.extend(judge(&attack.bound, &peace, &seen, attack.seconds));
+            let reaches = if matches!(self.make, Make::Dunlin(_)) { attack.reaches } else { &[] };
+            broken.extend(judge(&attack.bound, reaches, &peace, &seen, attack.seconds));
         }
         Ok(Outcome { attack: *attack, peace, seen, broken })
     }

@@ -55,7 +55,6 @@ const LAYERS: &[(&str, &[&str])] = &[
             "dunlin-replay",
             "dunlin-attack",
             "dunlin-counts",
-            "dunlin-flood",
             "dunlin-idl-tests",
             "dunlin-interop",
             "dunlin-scale",

@@ -21,6 +21,7 @@ mod matches;
 mod ownership;
 mod policies;
 mod propagation;
+mod quotas;
 mod reading;
 mod states;
 mod statuses;

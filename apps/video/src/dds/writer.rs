@@ -97,7 +97,7 @@ impl FrameSink for FrameWriter {
 
     fn finish(&mut self) -> Result<()> {
         if self.reliable && self.writer.wait_for_acknowledgments(DRAIN).is_err() {
-            eprintln!("some viewers have not acknowledged everything within {DRAIN}");
+            dunlin_program::tell!("some viewers have not acknowledged everything within {DRAIN}");
         }
         Ok(())
     }

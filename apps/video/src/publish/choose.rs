@@ -75,7 +75,7 @@ fn open_file(args: &Publish, path: &Path, keys: &KeyRequest) -> Result<Box<dyn S
         return Ok(Box::new(AsIs::new(mp4, args.rate)));
     }
     if mp4.b_frames && coding == Coding::H264 && !anew {
-        eprintln!(
+        dunlin_program::tell!(
             "{}: has B-frames, which live video does without; it is decoded and coded anew",
             mp4.name()
         );

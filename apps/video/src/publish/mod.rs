@@ -97,8 +97,8 @@ pub fn run<S: FrameSink>(
     let info = source.info();
     let camera_id = choose::camera_id(args);
     let settings = WriterSettings::new(args, &info, &camera_id);
-    println!("source: {}; {}", info.description, info.encoding.name());
-    println!(
+    dunlin_program::say!("source: {}; {}", info.description, info.encoding.name());
+    dunlin_program::say!(
         "camera \"{camera_id}\" on topic \"{}\", domain {}: {}",
         settings.topic,
         settings.domain,
@@ -107,7 +107,7 @@ pub fn run<S: FrameSink>(
     let mut sink = open(&settings, keys.clone(), stop.clone())?;
     let plan = pump::Plan::new(args, &info, camera_id, keys);
     let totals = pump::run(source, &mut sink, &plan, stop)?;
-    println!("{totals}");
+    dunlin_program::say!("{totals}");
     Ok(())
 }
 

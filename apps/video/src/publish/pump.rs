@@ -81,7 +81,7 @@ pub fn run(
     totals.missed = source.missed();
     if let Err(error) = written {
         // What was done until then is still worth knowing.
-        println!("{totals}");
+        dunlin_program::say!("{totals}");
         return Err(error);
     }
     sink.finish()?;

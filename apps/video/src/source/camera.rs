@@ -29,7 +29,7 @@ fn open(path: &Path, size: (u32, u32), rate: f64, formats: &[FourCc]) -> Result<
     let device = Device::open(path, size, rate, formats)?;
     if device.size != size {
         let (w, h) = device.size;
-        eprintln!("{}: has no {}x{}, captures {w}x{h}", device.card, size.0, size.1);
+        dunlin_program::tell!("{}: has no {}x{}, captures {w}x{h}", device.card, size.0, size.1);
     }
     Ok(device)
 }

@@ -8,6 +8,7 @@ pub mod file;
 pub mod fixed;
 #[cfg(feature = "gstreamer")]
 pub mod gst;
+mod guarded;
 pub mod mp4;
 pub mod pace;
 pub mod pattern;

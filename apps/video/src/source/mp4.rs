@@ -11,6 +11,7 @@ use re_mp4::{Mp4, StsdBoxContent, Track, TrackKind};
 
 use crate::codec::annexb::Config;
 use crate::codec::image::check_size;
+use crate::source::guarded::Guarded;
 
 /// The largest sample read from a file, in octets.
 const MAX_SAMPLE: u64 = 64 << 20;
@@ -49,8 +50,8 @@ impl Mp4File {
         let name = || path.display().to_string();
         let file = File::open(path).with_context(|| format!("cannot open {}", name()))?;
         let size = file.metadata().with_context(|| format!("cannot read {}", name()))?.len();
-        let mut reader = BufReader::new(file);
-        // The demuxer answers some damaged files with a panic.
+        let mut reader = Guarded::new(BufReader::new(file), size);
+        // The demuxer answers some damaged files with a panic, and others by reading for ever.
         let parsed = catch_unwind(AssertUnwindSafe(|| Mp4::read(&mut reader, size)));
         let mp4 = parsed
             .map_err(|_| anyhow!("the file is damaged"))
@@ -61,7 +62,7 @@ impl Mp4File {
             .values()
             .find(|track| track.kind == Some(TrackKind::Video))
             .with_context(|| format!("{} has no video track", name()))?;
-        Self::from_track(path, reader.into_inner(), size, &mp4, track)
+        Self::from_track(path, reader.into_inner().into_inner(), size, &mp4, track)
             .with_context(|| format!("cannot use {}", name()))
     }
 
@@ -172,6 +173,27 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = fake_mp4::write(folder.path(), &Options { reordered: true, ..Options::default() });
         assert!(Mp4File::open(&path).unwrap().b_frames);
+    }
+
+    /// A file in which what follows a name was replaced.
+    fn spoilt(name: &[u8; 4], back: usize, octets: &[u8]) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = fake_mp4::write(folder.path(), &Options::default());
+        let mut file = std::fs::read(&path).unwrap();
+        let at = file.windows(4).position(|it| it == name).unwrap() - back;
+        file[at..at + octets.len()].copy_from_slice(octets);
+        std::fs::write(&path, file).unwrap();
+        format!("{:#}", Mp4File::open(&path).err().expect("it is damaged"))
+    }
+
+    #[test]
+    fn an_index_without_end_is_refused() {
+        // A box of no size among those of a picture format, which is looked at for ever.
+        let told = spoilt(b"avcC", 4, b"\0\0\0\0free");
+        assert!(told.contains("goes round in circles"), "{told}");
+        // Four thousand million pictures of one octet each.
+        let told = spoilt(b"stsz", 0, b"stsz\0\0\0\0\0\0\0\x01\xff\xff\xff\xff");
+        assert!(told.contains("more pictures than it has octets"), "{told}");
     }
 
     #[test]

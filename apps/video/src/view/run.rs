@@ -49,14 +49,14 @@ pub fn run<S: FrameSource>(
         true => None,
         false => Some(Server::start(server::bind(args.bind)?, hub.clone())?),
     };
-    println!("viewing topic \"{}\", domain {}", settings.topic, settings.domain);
+    dunlin_program::say!("viewing topic \"{}\", domain {}", settings.topic, settings.domain);
     if let Some(server) = &server {
-        println!("open {}", server.url());
+        dunlin_program::say!("open {}", server.url());
     }
     let limits = Limits { seconds: args.seconds, frames: args.frames, print: args.headless };
     pump(&mut source, &hub, saver, limits, stop)?;
     let totals = hub.totals();
-    println!("{}", summary(&totals));
+    dunlin_program::say!("{}", summary(&totals));
     let limited = args.seconds.is_some() || args.frames.is_some();
     ensure!(
         totals.received > 0 || !limited,
@@ -111,7 +111,7 @@ pub fn pump(
             tell_problems(&publishers, &mut told);
             hub.tick(publishers, now);
             if limits.print {
-                hub.status().cameras.iter().for_each(|camera| println!("{}", line(camera)));
+                hub.status().cameras.iter().for_each(|camera| dunlin_program::say!("{}", line(camera)));
             }
         }
     }
@@ -146,7 +146,7 @@ fn problem(publisher: &Publisher) -> Option<String> {
 fn tell_problems(publishers: &[Publisher], told: &mut Vec<String>) {
     for problem in publishers.iter().filter_map(problem) {
         if told.len() < 100 && !told.contains(&problem) {
-            eprintln!("{problem}");
+            dunlin_program::tell!("{problem}");
             told.push(problem);
         }
     }

@@ -50,7 +50,7 @@ pub fn bind(wanted: Option<SocketAddr>) -> Result<TcpListener> {
         match TcpListener::bind((usual.ip(), port)) {
             Ok(listener) => {
                 if port != usual.port() {
-                    println!("port {} is taken, using {port}", usual.port());
+                    dunlin_program::say!("port {} is taken, using {port}", usual.port());
                 }
                 return Ok(listener);
             }

@@ -1,10 +1,10 @@
 //! What strangers send: RTPS 2.5 §9.4 written down octet by octet, since nothing that is valid is of use to them.
 
 /// Seeded numbers.
-pub(crate) struct Rng(u64);
+pub(super) struct Rng(u64);
 
 impl Rng {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -21,16 +21,16 @@ impl Rng {
 
 const UNKNOWN: [u8; 4] = [0; 4];
 /// The first writer and the first reader that a program makes.
-const WRITER: [u8; 4] = [0, 0, 1, 3];
-const READER: [u8; 4] = [0, 0, 1, 4];
+const WRITER: [u8; 4] = [0, 0, 1, 2];
+const READER: [u8; 4] = [0, 0, 1, 7];
 const SPDP_WRITER: [u8; 4] = [0, 1, 0, 0xc2];
 const PUBLICATIONS_WRITER: [u8; 4] = [0, 0, 3, 0xc2];
 const PUBLICATIONS_READER: [u8; 4] = [0, 0, 3, 0xc7];
 
-fn header(rng: &mut Rng, domain: u32) -> Vec<u8> {
+fn header(rng: &mut Rng, domain: u16) -> Vec<u8> {
     let mut octets = b"RTPS\x02\x05\x01\xd0".to_vec();
     // Few enough names for some to be met again, too many to be remembered.
-    octets.extend(b"flood");
+    octets.extend(b"a flood");
     octets.extend(domain.to_le_bytes());
     octets.extend(&rng.below(20_000).to_le_bytes()[..3]);
     octets
@@ -64,7 +64,7 @@ fn set(rng: &mut Rng) -> Vec<u8> {
 }
 
 /// An announcement of a participant that names somebody's address.
-fn participant(rng: &mut Rng, domain: u32) -> Vec<u8> {
+fn participant(rng: &mut Rng, domain: u16) -> Vec<u8> {
     let mut octets = header(rng, domain);
     let mut list = vec![0, 3, 0, 0, 0x15, 0, 4, 0, 2, 5, 0, 0, 0x16, 0, 4, 0, 1, 0xd0, 0, 0, 0x50, 0, 16, 0];
     list.extend(&octets[8..20]);
@@ -83,7 +83,7 @@ fn participant(rng: &mut Rng, domain: u32) -> Vec<u8> {
 }
 
 /// Submessages of every kind in the name of a stranger, to the endpoints of the pair and the built-in ones.
-fn protocol(rng: &mut Rng, domain: u32) -> Vec<u8> {
+fn protocol(rng: &mut Rng, domain: u16) -> Vec<u8> {
     let mut octets = header(rng, domain);
     for _ in 0..=rng.below(6) {
         let (reader, writer) = match rng.below(3) {
@@ -131,7 +131,7 @@ fn protocol(rng: &mut Rng, domain: u32) -> Vec<u8> {
 }
 
 /// The same with octets changed, or nothing but noise behind a header or none.
-fn malformed(rng: &mut Rng, domain: u32) -> Vec<u8> {
+fn malformed(rng: &mut Rng, domain: u16) -> Vec<u8> {
     let mut octets = match rng.below(4) {
         0 => Vec::new(),
         1 => header(rng, domain),
@@ -151,7 +151,7 @@ fn malformed(rng: &mut Rng, domain: u32) -> Vec<u8> {
 }
 
 /// Any of them.
-pub(crate) fn any(rng: &mut Rng, domain: u32) -> Vec<u8> {
+pub(super) fn any(rng: &mut Rng, domain: u16) -> Vec<u8> {
     match rng.below(3) {
         0 => participant(rng, domain),
         1 => protocol(rng, domain),
