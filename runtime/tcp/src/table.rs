@@ -186,16 +186,23 @@ impl Table {
         news
     }
 
-    /// A connection leads to a peer; what waited for one. False if it has too many.
-    pub(crate) fn attach(&self, peer: Locator, link: &Arc<Link>, now: Instant) -> Option<Vec<Held>> {
+    /// A connection leads to a peer: `leave` is called with what waited for one. Until that is over nobody else is given the
+    /// connection, so that nothing overtakes it. False if the peer has too many connections.
+    pub(crate) fn attach(
+        &self,
+        peer: Locator,
+        link: &Arc<Link>,
+        now: Instant,
+        leave: impl FnMut(Held),
+    ) -> bool {
         let mut guard = self.lock();
         let state = &mut *guard;
         if !state.peers.contains_key(&peer) && state.peers.len() >= MAX_PEERS && !state.forget_unused(now) {
-            return None;
+            return false;
         }
         let known = state.peers.entry(peer).or_insert_with(|| Peer::new(now));
         if known.links.len() >= LINKS {
-            return None;
+            return false;
         }
         if is_sure(link, &peer) {
             let first = known.links.iter().position(|other| !is_sure(other, &peer));
@@ -211,7 +218,8 @@ impl Table {
         }
         state.held_octets -= known.held_octets;
         known.held_octets = 0;
-        Some(std::mem::take(&mut known.held).into())
+        std::mem::take(&mut known.held).into_iter().for_each(leave);
+        true
     }
 
     /// A connection has ended.
@@ -306,6 +314,35 @@ mod tests {
         table.to_dial(now + Duration::from_secs(100));
         let (peers, octets) = table.size();
         assert!(peers <= MAX_DIALING && octets <= MAX_DIALING * HELD, "{peers} {octets}");
+    }
+
+    /// Whoever is given the connection sends on it at once.
+    #[test]
+    fn nobody_gets_a_connection_before_what_waited_for_it_has_left() {
+        let (table, now) = (Table::default(), Instant::now());
+        (0..3).for_each(|_| hold(&table, 1, 10, now));
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let remote = listener.local_addr().unwrap();
+        let link = Arc::new(Link::new(1, std::net::TcpStream::connect(remote).unwrap(), remote, true));
+        let (given, others) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let mut left = 0;
+            table.attach(peer(1), &link, now, |_| {
+                if left == 0 {
+                    let (given, table) = (given.clone(), &table);
+                    scope.spawn(move || {
+                        let (way, _) = table.way(peer(1), 7411, Vec::new, now);
+                        given.send(matches!(way, Way::Link(_))).unwrap();
+                    });
+                }
+                left += 1;
+                assert!(
+                    others.recv_timeout(Duration::from_millis(50)).is_err(),
+                    "it overtakes number {left}"
+                );
+            });
+            assert_eq!((left, others.recv()), (3, Ok(true)));
+        });
     }
 
     #[test]

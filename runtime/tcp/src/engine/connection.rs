@@ -409,11 +409,12 @@ impl Connection {
         self.stage = Stage::Bound;
         self.reader.limit = MAX_MESSAGE;
         for key in std::mem::take(&mut self.keys) {
-            let Some(held) = shared.table.attach(key, &self.link, now) else { continue };
-            self.keys.push(key);
-            for (port, message) in &held {
-                let pieces = Pieces { port: *port, len: message.len(), parts: &[message] };
+            let leave = |(port, message): (u16, Vec<u8>)| {
+                let pieces = Pieces { port, len: message.len(), parts: &[&message] };
                 self.link.send(&pieces, SendMode::NonBlocking, || {});
+            };
+            if shared.table.attach(key, &self.link, now, leave) {
+                self.keys.push(key);
             }
         }
     }
