@@ -248,19 +248,19 @@ impl Engine {
     fn end(&mut self, id: u64, cause: &Cause, now: Instant) {
         let Some(connection) = self.connections.remove(&id) else { return };
         self.shared.counters.open.store(self.connections.len() as u64, Relaxed);
-        connection.link.end();
         let text = cause.of_connection(&connection.link);
+        let failed = connection.peer.filter(|_| connection.stage != Stage::Bound);
+        // Whoever asks why once the other end sees it closed is told.
+        if failed.is_none() && cause.is_refusal() {
+            add(&self.shared.counters.refused, 1);
+            self.shared.tell(text.clone());
+        }
+        connection.link.end();
         for key in &connection.keys {
             self.shared.table.detach(key, &connection.link, &text, now);
         }
-        match connection.peer {
-            Some(peer) if connection.stage != Stage::Bound => self.dial_failed(&peer, cause, now),
-            _ => {
-                if cause.is_refusal() {
-                    add(&self.shared.counters.refused, 1);
-                    self.shared.tell(text);
-                }
-            }
+        if let Some(peer) = failed {
+            self.dial_failed(&peer, cause, now);
         }
         self.next_dial = Some(now);
     }

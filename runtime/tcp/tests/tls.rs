@@ -81,7 +81,13 @@ fn refused(client: &TcpConfig, server: &TcpConfig) -> (String, String) {
     let why = client.lost(&to).unwrap();
     assert_eq!(server.stats().received_datagrams, 0);
     drop(client);
-    (why, server.warnings().join("\n"))
+    // An alert reaches the client before the server has noted what it is about.
+    let mut said = Vec::new();
+    until("the server says why", || {
+        said.append(&mut server.warnings());
+        !said.is_empty()
+    });
+    (why, said.join("\n"))
 }
 
 #[test]
