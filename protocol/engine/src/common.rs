@@ -306,6 +306,7 @@ mod model {
             timers,
             manual: ManualLiveliness::default(),
             counters: Counters::default(),
+            octets: alloc::sync::Arc::new(OctetBudget::new(usize::MAX)),
         }
     }
 
