@@ -38,7 +38,8 @@ pub struct Discovery {
     pub(crate) config: DiscoveryConfig,
     pub(crate) announcer: Announcer,
     pub(crate) endpoints: Endpoints,
-    pub(crate) participants: BTreeMap<GuidPrefix, RemoteParticipant>,
+    /// Each in an allocation of its own: nodes of the map are half empty, and this is large.
+    pub(crate) participants: BTreeMap<GuidPrefix, Box<RemoteParticipant>>,
     pub(crate) unverified: UnverifiedParticipants,
     /// Participants that came since the groups were last told of this one.
     pub(crate) newcomers: usize,

@@ -158,7 +158,7 @@ impl Discovery {
             writers,
             readers,
             own: self.config.locators.clone(),
-            participants: self.participants.values().map(RemoteParticipant::standing).collect(),
+            participants: self.participants.values().map(|known| known.standing()).collect(),
             topics,
             ignored_participants: self.ignored.participants().collect(),
             ignored_endpoints: self.ignored.endpoints().collect(),

@@ -31,6 +31,15 @@ fn address(locator: &Locator) -> Option<IpAddr> {
     locator.ip().filter(|_| is_judged(locator)).map(|ip| ip.to_canonical())
 }
 
+/// The addresses of these places, each once, in no more memory than they take: there is one such list for each participant.
+fn compact<'a>(places: impl Iterator<Item = &'a Locator>) -> Vec<IpAddr> {
+    let mut addresses: Vec<IpAddr> = places.filter_map(address).collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    addresses.shrink_to_fit();
+    addresses
+}
+
 /// What a socket of this host speaks from to another one by way of loopback. One that is bound to another address of 127.0.0.0/8 is
 /// announced.
 fn is_localhost(ip: IpAddr) -> bool {
@@ -77,7 +86,7 @@ pub(crate) struct Places {
 impl Places {
     /// The participant was verified by what came from `from`, as a whole.
     pub(crate) fn verified(&mut self, announced: &Locators, from: &Locator) {
-        self.proven = announced.metatraffic_unicast.iter().filter_map(address).collect();
+        self.proven = compact(announced.metatraffic_unicast.iter());
         self.says(announced);
         self.speaks_from(from);
     }
@@ -102,7 +111,7 @@ impl Places {
 
     /// Takes note of what it announces itself.
     pub(crate) fn says(&mut self, announced: &Locators) {
-        self.announced = announced.unicast().filter_map(address).collect();
+        self.announced = compact(announced.unicast());
     }
 
     /// It has shown that it speaks from there.

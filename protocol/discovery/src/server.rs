@@ -111,7 +111,6 @@ impl Discovery {
 impl Discovery {
     /// Whether this is an introduction of somebody who is known: the two speak to each other, and how long one is kept is between them.
     pub(crate) fn is_known_already(&self, source: GuidPrefix, data: &Data<'_>) -> bool {
-        is_introduction(data)
-            && self.participants.get(&source).is_some_and(|known| known.unverified.is_none())
+        is_introduction(data) && self.is_verified(source)
     }
 }

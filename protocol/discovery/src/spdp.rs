@@ -140,10 +140,8 @@ impl Discovery {
                 self.send_answers(now, out);
             }
         }
-        let names = |known: &RemoteParticipant| {
-            known.whereabouts.trial.as_ref().is_some_and(|trial| trial.claim.is_none())
-        };
-        if self.participants.get(&prefix).is_some_and(names) {
+        let trial = self.participants.get(&prefix).and_then(|known| known.whereabouts.trial.as_ref());
+        if trial.is_some_and(|trial| trial.claim.is_none()) {
             self.hear_of_places(now, prefix, &from, payload.len(), out, fx);
         }
         if groups_are_news {
@@ -210,8 +208,7 @@ impl Discovery {
         match named.or(hash) {
             Some(prefix) if prefix == state.source_prefix => {
                 let goodbye = Latest::new(now, data.writer_sn, state.timestamp);
-                let is_peer = |known: &RemoteParticipant| known.unverified.is_none();
-                let is_known = self.participants.get(&prefix).is_some_and(is_peer);
+                let is_known = self.is_verified(prefix);
                 if self.config.quotas.verify_places && !is_known {
                     // The number of a stranger says little: anybody may have forged it.
                     self.goodbyes.remember_claimed(prefix, goodbye);
@@ -273,8 +270,8 @@ impl Discovery {
             self.update_participant(now, changed, out, fx);
             self.tell_sources(prefix, fx);
         } else {
-            let mut participant =
-                RemoteParticipant::new(announced, raw, reach, payload.into(), latest, now.mono);
+            let participant = RemoteParticipant::new(announced, raw, reach, payload.into(), latest, now.mono);
+            let mut participant = Box::new(participant);
             participant.whereabouts.named_from(&from);
             participant.introduced = from == Locator::INVALID;
             self.unverified.add(now.mono, prefix, from);
@@ -310,7 +307,7 @@ impl Discovery {
         }
     }
 
-    fn add_participant(&mut self, participant: RemoteParticipant, fx: &mut Vec<DiscoveryEffect>) {
+    fn add_participant(&mut self, participant: Box<RemoteParticipant>, fx: &mut Vec<DiscoveryEffect>) {
         let data = Arc::clone(&participant.data);
         self.wake_for_lease(participant.expires);
         self.account = self.account.with(participant.account());
@@ -478,8 +475,7 @@ impl Discovery {
         let expired = self.participants.iter().filter(|(_, participant)| participant.expires <= now);
         let expired: Vec<GuidPrefix> = expired.map(|(prefix, _)| *prefix).collect();
         for prefix in expired {
-            let is_peer = |participant: &RemoteParticipant| participant.unverified.is_none();
-            if self.participants.get(&prefix).is_some_and(is_peer) {
+            if self.is_verified(prefix) {
                 let acknowledged = BuiltinTopic::ALL
                     .map(|topic| self.writer_mut(topic).acked_by(Guid::new(prefix, topic.reader_id())));
                 self.lost.remember(now, prefix, acknowledged);

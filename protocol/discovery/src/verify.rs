@@ -34,6 +34,11 @@ const NEWCOMERS_AT_ONCE: usize = 8;
 const NEWCOMERS_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Discovery {
+    /// Whether a participant is known and has shown that it receives where it says.
+    pub(crate) fn is_verified(&self, prefix: GuidPrefix) -> bool {
+        self.participants.get(&prefix).is_some_and(|known| known.unverified.is_none())
+    }
+
     /// What is remembered of a participant that has not been verified.
     pub(crate) fn unverified_mut(&mut self, prefix: GuidPrefix) -> Option<&mut Unverified> {
         if self.unverified.len() == 0 {
