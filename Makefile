@@ -141,7 +141,7 @@ router-graphs: ## random graphs of routers in the simulator, each sample once in
 
 router-mutants: ## deliberate bugs of the router, each of which its scenarios must find; NAMES="ways-merged" only some
 	@scripts/setup.sh build
-	services/router/mutants.sh $(NAMES)
+	services/mutants.sh router $(NAMES)
 
 durability-kill: ## writers and the durability service killed as processes, each late reader gets the history; ROUNDS=100
 	@scripts/setup.sh build
@@ -153,7 +153,7 @@ durability-crashes: ## the store on a disk that loses what was not synchronised,
 
 durability-mutants: ## deliberate bugs of the durability service, each of which its tests must find; NAMES="tombstone-too-early" only some
 	@scripts/setup.sh build
-	services/durability/mutants.sh $(NAMES)
+	services/mutants.sh durability $(NAMES)
 
 recorder-cuts: ## recordings cut at 1,000 places keep all that was whole
 	@scripts/setup.sh build

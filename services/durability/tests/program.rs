@@ -2,15 +2,12 @@
 //! as the page shows them.
 
 use dunlin::qos::{DataReaderQos, DataWriterQos, DurabilityKind, DurabilityService, TopicQos};
-use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant};
-use std::io::{BufRead, BufReader, Write};
+use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant};
+use dunlin_test_program::{PATIENCE, Place, Running, eventually, text};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
 
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// What the service of the tests keeps of each instance.
 const DEPTH: i32 = 3;
 
@@ -21,27 +18,11 @@ struct Track {
     position: i64,
 }
 
-fn eventually(what: &str, mut done: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !done() {
-        assert!(Instant::now() < deadline, "not within {PATIENCE:?}: {what}");
-        std::thread::park_timeout(Duration::from_millis(1));
-    }
-}
-
-fn program(words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin-store"));
-    command.args(words).env("DUNLIN_NETWORK_INTERFACES", "lo").stdin(Stdio::null());
-    command
-}
+const STORE: &str = env!("CARGO_BIN_EXE_dunlin-store");
 
 /// Runs the program to its end.
 fn output(words: &[&str]) -> Output {
-    program(words).output().unwrap()
-}
-
-fn text(octets: &[u8]) -> String {
-    String::from_utf8(octets.to_vec()).unwrap()
+    Command::new(STORE).args(words).stdin(Stdio::null()).output().unwrap()
 }
 
 fn told(words: &[&str]) -> String {
@@ -50,17 +31,13 @@ fn told(words: &[&str]) -> String {
     text(&output.stdout)
 }
 
-fn participant(tag: &str) -> DomainParticipant {
-    let mut config = Config::default();
-    config.set("network.interfaces", "lo").unwrap();
-    config.set("domain.tag", tag).unwrap();
-    let participant = DomainParticipant::builder(0).config(config).build().unwrap();
+/// Waits until the participant has met the service.
+fn served(participant: DomainParticipant) -> DomainParticipant {
     participant.wait_for_durability_service(dunlin::Duration::from_secs(60)).unwrap();
     participant
 }
 
-fn writer(tag: &str) -> DataWriter<Track> {
-    let participant = participant(tag);
+fn writer(participant: &DomainParticipant) -> DataWriter<Track> {
     let topic = participant.create_topic::<Track>("Tracks", &TopicQos::default()).unwrap();
     let publisher = participant.create_publisher(&Default::default()).unwrap();
     let service = DurabilityService { history_depth: DEPTH, ..DurabilityService::default() };
@@ -68,8 +45,8 @@ fn writer(tag: &str) -> DataWriter<Track> {
     publisher.create_datawriter(&topic, &qos.durability_service(service)).unwrap()
 }
 
-fn reader(tag: &str) -> DataReader<Track> {
-    let participant = participant(tag);
+fn reader(place: &Place) -> DataReader<Track> {
+    let participant = served(place.participant(0));
     let topic = participant.create_topic::<Track>("Tracks", &TopicQos::default()).unwrap();
     let subscriber = participant.create_subscriber(&Default::default()).unwrap();
     let qos = DataReaderQos::default().reliable().keep_all().durability(DurabilityKind::Persistent);
@@ -88,98 +65,24 @@ fn arrive(reader: &DataReader<Track>, count: usize) -> Vec<(u32, i64)> {
     seen
 }
 
-/// One test: its folder and its domain tag.
-struct Place {
-    folder: tempfile::TempDir,
-    tag: String,
-}
-
-impl Place {
-    fn new(test: &str) -> Self {
-        let tag = format!("store-{test}-{}", std::process::id());
-        Self { folder: tempfile::tempdir().unwrap(), tag }
-    }
-
-    fn file(&self, name: &str, text: &str) -> PathBuf {
-        let file = self.folder.path().join(name);
-        std::fs::write(&file, text).unwrap();
-        file
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.folder.path().join(name).to_str().unwrap().to_owned()
-    }
-
-    /// The service of the quick start, with its file in the test's folder.
-    fn start(&self) -> Running {
-        let config = self.file("site.toml", &std::fs::read_to_string(example("site.toml")).unwrap());
-        let mut running = self.run(&mut program(&[config.to_str().unwrap()]));
-        running.tells("ready");
-        running
-    }
-
-    fn run(&self, command: &mut Command) -> Running {
-        let mut child = command.env("DUNLIN_DOMAIN_TAG", &self.tag).stderr(Stdio::piped()).spawn().unwrap();
-        let (sender, told) = channel();
-        let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        std::thread::spawn(move || { lines }.try_for_each(|line| sender.send(line)));
-        Running { child, told }
-    }
+/// The service of the quick start, with its file in the test's folder.
+fn start(place: &Place) -> Running {
+    let config = place.file("site.toml", &std::fs::read_to_string(example("site.toml")).unwrap());
+    let running = Running::start(&mut place.command(STORE, &[config.to_str().unwrap()]));
+    running.tells("ready");
+    running
 }
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name)
 }
 
-/// A process in the background; it is killed at the end of the test.
-struct Running {
-    child: Child,
-    told: Receiver<String>,
-}
-
-impl Running {
-    fn signal(&self, name: &str) {
-        assert!(Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap().success());
-    }
-
-    /// Waits for a line on the standard error stream.
-    fn tells(&mut self, wanted: &str) {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let line = self.told.recv_timeout(left).unwrap_or_else(|_| panic!("it does not tell: {wanted}"));
-            if line.contains(wanted) {
-                return;
-            }
-        }
-    }
-
-    fn ends(&mut self) -> ExitStatus {
-        let mut status = None;
-        eventually("the process ends", || {
-            status = self.child.try_wait().unwrap();
-            status.is_some()
-        });
-        status.unwrap()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It has ended perhaps.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// This test as a process of its own that writes, tells when all is stored, and waits to be killed. Does nothing otherwise.
 #[test]
 fn the_writer_of_other_tests() {
-    let Some((tag, samples)) = std::env::var("WRITER_TAG").ok().zip(std::env::var("WRITER_SAMPLES").ok())
-    else {
-        return;
-    };
-    let writer = writer(&tag);
+    let Ok(samples) = std::env::var("WRITER_SAMPLES") else { return };
+    let participant = served(DomainParticipant::new(0).unwrap());
+    let writer = writer(&participant);
     writer.wait_for_readers(1, dunlin::Duration::from_secs(60)).unwrap();
     for position in 0..samples.parse().unwrap() {
         for id in 0..4 {
@@ -193,16 +96,12 @@ fn the_writer_of_other_tests() {
 
 /// Starts the writer as a process, waits until all is stored, and kills it.
 fn written_and_killed(place: &Place, samples: i64) {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["--exact", "the_writer_of_other_tests", "--nocapture"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null());
-    command.env("WRITER_TAG", &place.tag).env("WRITER_SAMPLES", samples.to_string());
-    let mut writer = place.run(&mut command);
+    let this = std::env::current_exe().unwrap();
+    let words = ["--exact", "the_writer_of_other_tests", "--nocapture"];
+    let mut command = place.command(this.to_str().unwrap(), &words);
+    let mut writer = Running::start(command.stdout(Stdio::null()).env("WRITER_SAMPLES", samples.to_string()));
     writer.tells("stored");
-    writer.child.kill().unwrap();
-    writer.ends();
+    writer.kill();
 }
 
 fn expected(samples: i64) -> Vec<(u32, i64)> {
@@ -215,22 +114,21 @@ fn expected(samples: i64) -> Vec<(u32, i64)> {
 fn a_late_joiner_gets_the_history_of_a_writer_that_was_killed() {
     let rounds = std::env::var("ROUNDS").ok().and_then(|it| it.parse().ok()).unwrap_or(3);
     for round in 0..rounds {
-        let place = Place::new(&format!("killed{round}"));
-        let mut service = place.start();
+        let place = Place::new(&format!("store-killed{round}"));
+        let mut service = start(&place);
         let samples = 20 + round;
         written_and_killed(&place, samples);
-        assert_eq!(arrive(&reader(&place.tag), 12), expected(samples), "round {round}");
+        assert_eq!(arrive(&reader(&place), 12), expected(samples), "round {round}");
         if round % 2 == 0 {
             // The service as well.
-            service.child.kill().unwrap();
-            service.ends();
-            service = place.start();
+            service.kill();
+            service = start(&place);
         } else {
             service.signal("-INT");
             assert!(service.ends().success());
-            service = place.start();
+            service = start(&place);
         }
-        assert_eq!(arrive(&reader(&place.tag), 12), expected(samples), "round {round}, after a restart");
+        assert_eq!(arrive(&reader(&place), 12), expected(samples), "round {round}, after a restart");
         service.signal("-TERM");
         assert!(service.ends().success());
     }
@@ -238,8 +136,8 @@ fn a_late_joiner_gets_the_history_of_a_writer_that_was_killed() {
 
 #[test]
 fn a_file_is_listed_shown_exported_imported_and_pruned() {
-    let place = Place::new("tools");
-    let mut service = place.start();
+    let place = Place::new("store-tools");
+    let mut service = start(&place);
     written_and_killed(&place, 5);
     let file = place.path("history.redb");
     let busy = output(&["ls", &file]);
@@ -274,7 +172,7 @@ fn a_file_is_listed_shown_exported_imported_and_pruned() {
 
 #[test]
 fn check_looks_and_tells_the_line() {
-    let place = Place::new("check");
+    let place = Place::new("store-check");
     for name in ["site.toml", "plant.toml"] {
         let well = output(&["--check", example(name).to_str().unwrap()]);
         assert!(well.status.success() && well.stderr.is_empty(), "{}", text(&well.stderr));

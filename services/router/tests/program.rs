@@ -2,16 +2,11 @@
 //! configurations run as the page shows them.
 
 use dunlin::qos::{DataReaderQos, DataWriterQos, TopicQos};
-use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, InstanceHandle};
+use dunlin::{DataReader, DataWriter, DdsType, InstanceHandle};
 use dunlin_router::{Forwarding, Router, RouterConfig};
-use std::io::{BufRead, BufReader};
+use dunlin_test_program::{Place, Running, eventually, text};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
-
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+use std::process::{Command, Output, Stdio};
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 struct Track {
@@ -20,17 +15,10 @@ struct Track {
     position: i64,
 }
 
-fn eventually(what: &str, mut done: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !done() {
-        assert!(Instant::now() < deadline, "not within {PATIENCE:?}: {what}");
-        std::thread::park_timeout(Duration::from_millis(1));
-    }
-}
-
+/// The program, for what it does without taking part in a domain.
 fn program(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin-route"));
-    command.args(words).env("DUNLIN_NETWORK_INTERFACES", "lo").stdin(Stdio::null());
+    command.args(words).stdin(Stdio::null());
     command
 }
 
@@ -39,100 +27,24 @@ fn output(words: &[&str]) -> Output {
     program(words).output().unwrap()
 }
 
-fn text(octets: &[u8]) -> String {
-    String::from_utf8(octets.to_vec()).unwrap()
+fn start(place: &Place, words: &[&str]) -> Running {
+    Running::start(&mut place.command(env!("CARGO_BIN_EXE_dunlin-route"), words))
 }
 
-/// One test: its folder and its domain tag.
-struct Place {
-    folder: tempfile::TempDir,
-    tag: String,
+fn track_writer(place: &Place, domain: u32, topic: &str) -> DataWriter<Track> {
+    let participant = place.participant(domain);
+    let topic = participant.create_topic::<Track>(topic, &TopicQos::default()).unwrap();
+    let publisher = participant.create_publisher(&Default::default()).unwrap();
+    let qos = DataWriterQos::default().reliable().keep_all().transient_local();
+    publisher.create_datawriter(&topic, &qos).unwrap()
 }
 
-impl Place {
-    fn new(test: &str) -> Self {
-        let tag = format!("route-{test}-{}", std::process::id());
-        Self { folder: tempfile::tempdir().unwrap(), tag }
-    }
-
-    fn file(&self, name: &str, text: &str) -> PathBuf {
-        let file = self.folder.path().join(name);
-        std::fs::write(&file, text).unwrap();
-        file
-    }
-
-    fn start(&self, words: &[&str]) -> Running {
-        let mut command = program(words);
-        let mut child = command.env("DUNLIN_DOMAIN_TAG", &self.tag).stderr(Stdio::piped()).spawn().unwrap();
-        let (sender, told) = channel();
-        let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        std::thread::spawn(move || { lines }.try_for_each(|line| sender.send(line)));
-        Running { child, told }
-    }
-
-    fn participant(&self, domain: u32) -> DomainParticipant {
-        let mut config = Config::default();
-        config.set("network.interfaces", "lo").unwrap();
-        config.set("domain.tag", &self.tag).unwrap();
-        DomainParticipant::builder(domain).config(config).build().unwrap()
-    }
-
-    fn writer(&self, domain: u32, topic: &str) -> DataWriter<Track> {
-        let participant = self.participant(domain);
-        let topic = participant.create_topic::<Track>(topic, &TopicQos::default()).unwrap();
-        let publisher = participant.create_publisher(&Default::default()).unwrap();
-        let qos = DataWriterQos::default().reliable().keep_all().transient_local();
-        publisher.create_datawriter(&topic, &qos).unwrap()
-    }
-
-    fn reader(&self, domain: u32, topic: &str) -> DataReader<Track> {
-        let participant = self.participant(domain);
-        let topic = participant.create_topic::<Track>(topic, &TopicQos::default()).unwrap();
-        let subscriber = participant.create_subscriber(&Default::default()).unwrap();
-        let qos = DataReaderQos::default().reliable().keep_all().transient_local();
-        subscriber.create_datareader(&topic, &qos).unwrap()
-    }
-}
-
-/// The program in the background; it is killed at the end of the test.
-struct Running {
-    child: Child,
-    told: Receiver<String>,
-}
-
-impl Running {
-    fn signal(&self, name: &str) {
-        assert!(Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap().success());
-    }
-
-    /// Waits for a line on the standard error stream.
-    fn tells(&self, wanted: &str) {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let line = self.told.recv_timeout(left).unwrap_or_else(|_| panic!("it does not tell: {wanted}"));
-            if line.contains(wanted) {
-                return;
-            }
-        }
-    }
-
-    fn ends(&mut self) -> ExitStatus {
-        let mut status = None;
-        eventually("the program ends", || {
-            status = self.child.try_wait().unwrap();
-            status.is_some()
-        });
-        status.unwrap()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It has ended perhaps.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn track_reader(place: &Place, domain: u32, topic: &str) -> DataReader<Track> {
+    let participant = place.participant(domain);
+    let topic = participant.create_topic::<Track>(topic, &TopicQos::default()).unwrap();
+    let subscriber = participant.create_subscriber(&Default::default()).unwrap();
+    let qos = DataReaderQos::default().reliable().keep_all().transient_local();
+    subscriber.create_datareader(&topic, &qos).unwrap()
 }
 
 fn write(writer: &DataWriter<Track>, position: i64) {
@@ -159,12 +71,12 @@ fn example(name: &str) -> PathBuf {
 
 #[test]
 fn the_quick_start_passes_data_both_ways_and_ends_when_asked() {
-    let place = Place::new("quick");
-    let mut router = place.start(&[example("gate.toml").to_str().unwrap()]);
-    let (there, back) = (place.reader(1, "Square"), place.reader(0, "Circle"));
-    let not_named = place.reader(1, "Triangle");
-    let (square, circle) = (place.writer(0, "Square"), place.writer(1, "Circle"));
-    let triangle = place.writer(0, "Triangle");
+    let place = Place::new("route-quick");
+    let mut router = start(&place, &[example("gate.toml").to_str().unwrap()]);
+    let (there, back) = (track_reader(&place, 1, "Square"), track_reader(&place, 0, "Circle"));
+    let not_named = track_reader(&place, 1, "Triangle");
+    let (square, circle) = (track_writer(&place, 0, "Square"), track_writer(&place, 1, "Circle"));
+    let triangle = track_writer(&place, 0, "Triangle");
     write(&triangle, 9);
     for position in 0..3 {
         write(&square, position);
@@ -191,11 +103,11 @@ fn routes(topics: &[&str]) -> String {
 
 #[test]
 fn a_hangup_takes_the_changed_file_and_leaves_the_other_route_alone() {
-    let place = Place::new("hangup");
+    let place = Place::new("route-hangup");
     let file = place.file("gate.toml", &routes(&["A"]));
-    let mut router = place.start(&[file.to_str().unwrap()]);
-    let (a, b) = (place.writer(0, "A"), place.writer(0, "B"));
-    let (at_a, at_b) = (place.reader(1, "A"), place.reader(1, "B"));
+    let mut router = start(&place, &[file.to_str().unwrap()]);
+    let (a, b) = (track_writer(&place, 0, "A"), track_writer(&place, 0, "B"));
+    let (at_a, at_b) = (track_reader(&place, 1, "A"), track_reader(&place, 1, "B"));
     write(&a, 1);
     write(&b, 2);
     arrives(&at_a, 1);
@@ -219,11 +131,11 @@ fn a_hangup_takes_the_changed_file_and_leaves_the_other_route_alone() {
 
 #[test]
 fn a_watched_file_is_taken_when_it_changes() {
-    let place = Place::new("watch");
+    let place = Place::new("route-watch");
     let file = place.file("gate.toml", &routes(&["A"]));
-    let router = place.start(&["--watch", file.to_str().unwrap()]);
-    let (a, b) = (place.writer(0, "A"), place.writer(0, "B"));
-    let (at_a, at_b) = (place.reader(1, "A"), place.reader(1, "B"));
+    let router = start(&place, &["--watch", file.to_str().unwrap()]);
+    let (a, b) = (track_writer(&place, 0, "A"), track_writer(&place, 0, "B"));
+    let (at_a, at_b) = (track_reader(&place, 1, "A"), track_reader(&place, 1, "B"));
     write(&a, 1);
     arrives(&at_a, 1);
     place.file("gate.toml", &routes(&["A", "B"]));
@@ -234,7 +146,7 @@ fn a_watched_file_is_taken_when_it_changes() {
 
 #[test]
 fn check_looks_and_tells_the_line() {
-    let place = Place::new("check");
+    let place = Place::new("route-check");
     for name in ["gate.toml", "plant.toml"] {
         let well = output(&["--check", example(name).to_str().unwrap()]);
         assert!(well.status.success() && well.stderr.is_empty(), "{}", text(&well.stderr));
@@ -266,14 +178,14 @@ fn imported_configurations_run() {
     for (name, other, topic, left_out) in
         [("gate.xml", RTI, "Boxes", "<thread_pool>"), ("gate.yaml", DDS_ROUTER, "A", "specs")]
     {
-        let place = Place::new(&name.replace('.', "-"));
+        let place = Place::new(&format!("route-{}", name.replace('.', "-")));
         let file = place.file(name, other);
         let import = output(&["import", file.to_str().unwrap()]);
         assert!(import.status.success(), "{}", text(&import.stderr));
         assert!(text(&import.stderr).contains(left_out), "{}", text(&import.stderr));
         let imported = place.file("gate.toml", &text(&import.stdout));
-        let _router = place.start(&[imported.to_str().unwrap()]);
-        let (writer, reader) = (place.writer(0, "A"), place.reader(1, topic));
+        let _router = start(&place, &[imported.to_str().unwrap()]);
+        let (writer, reader) = (track_writer(&place, 0, "A"), track_reader(&place, 1, topic));
         write(&writer, 5);
         arrives(&reader, 5);
     }
@@ -281,14 +193,14 @@ fn imported_configurations_run() {
 
 #[test]
 fn a_pumped_router_allocates_nothing_while_nothing_comes() {
-    let place = Place::new("pumped");
+    let place = Place::new("route-pumped");
     let tagged: String = ["inner", "outer"]
         .iter()
         .enumerate()
         .map(|(domain, name)| {
             format!(
                 "[participant.{name}]\ndomain = {domain}\ntag = \"{}\"\nconfig = \"lo.toml\"\n",
-                place.tag
+                place.tag()
             )
         })
         .collect();
@@ -296,9 +208,9 @@ fn a_pumped_router_allocates_nothing_while_nothing_comes() {
     let text = format!(
         "name = \"pumped\"\n{tagged}[[route]]\nfrom = \"inner\"\nto = \"outer\"\n[status]\nparticipants = []\n"
     );
-    let config = RouterConfig::from_toml("pumped.toml", &text, Some(place.folder.path())).unwrap();
+    let config = RouterConfig::from_toml("pumped.toml", &text, Some(place.folder())).unwrap();
     let mut router = Router::with_forwarding(config, Forwarding::Pumped).unwrap();
-    let (writer, reader) = (place.writer(0, "A"), place.reader(1, "A"));
+    let (writer, reader) = (track_writer(&place, 0, "A"), track_reader(&place, 1, "A"));
     for position in 0..20 {
         write(&writer, position);
         eventually("it passes", || {

@@ -51,6 +51,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "dunlin-notes",
             "dunlin-docs",
+            "dunlin-test-program",
             "dunlin-simulation",
             "dunlin-replay",
             "dunlin-attack",

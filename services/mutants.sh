@@ -1,19 +1,32 @@
 #!/usr/bin/env bash
-# Applies each bug of services/router/mutants/ to a copy of the sources, and runs the scenarios of the router, which must fail.
-# Usage: services/router/mutants.sh [NAME...]; SEEDS=60 is how many graphs a bug may survive.
+# Applies each bug of services/SERVICE/mutants/ to a copy of the sources, and runs the tests of the service, which must fail.
+# Usage: services/mutants.sh router|durability [NAME...]; SEEDS (router 60, durability 12) and CRASHES=200 are how many scenarios and
+# crashes a bug may survive.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
-target="${CARGO_TARGET_DIR:-$PWD/target}/router-mutants"
+cd "$(dirname "$0")/.."
+service="${1:?router or durability}"
+shift
+case "$service" in
+router) tests=(--test sim) seeds=60 ;;
+durability) tests=(--test sim --test store) seeds=12 ;;
+*)
+    echo "no such service with mutants: $service; router or durability" >&2
+    exit 2
+    ;;
+esac
+target="${CARGO_TARGET_DIR:-$PWD/target}/$service-mutants"
 copy="$target/sources"
 names=("$@")
 if [ ${#names[@]} -eq 0 ]; then
-    for patch in services/router/mutants/*.patch; do names+=("$(basename "$patch" .patch)"); done
+    for patch in "services/$service/mutants"/*.patch; do names+=("$(basename "$patch" .patch)"); done
 fi
-export CARGO_TARGET_DIR="$target" SEEDS="${SEEDS:-60}"
+export CARGO_TARGET_DIR="$target" SEEDS="${SEEDS:-$seeds}" CRASHES="${CRASHES:-200}"
 rm -rf "$copy"
 mkdir -p "$copy"
 git ls-files --cached --others --exclude-standard -z | xargs -0 cp --parents --target-directory="$copy"
-scenarios() { timeout 900 cargo test --quiet --manifest-path "$copy/Cargo.toml" -p dunlin-router --test sim >"$target/run.log" 2>&1; }
+scenarios() {
+    timeout 900 cargo test --quiet --manifest-path "$copy/Cargo.toml" -p "dunlin-$service" "${tests[@]}" >"$target/run.log" 2>&1
+}
 if ! scenarios; then
     tail -n 20 "$target/run.log" >&2
     echo "the scenarios fail without a bug" >&2
@@ -23,7 +36,7 @@ survivors=()
 echo "| bug | what is wrong | what finds it |"
 echo "|---|---|---|"
 for name in "${names[@]}"; do
-    patch="$PWD/services/router/mutants/$name.patch"
+    patch="$PWD/services/$service/mutants/$name.patch"
     what="$(head -n 1 "$patch")"
     patch --quiet --fuzz=0 --strip=1 --directory="$copy" <"$patch"
     if scenarios; then
