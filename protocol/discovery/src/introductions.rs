@@ -19,6 +19,8 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(crate) const AT_ONCE: usize = 64;
 /// Time between two goes.
 const PAUSE: Duration = Duration::from_micros(500);
+/// So many that are queued are not looked through when somebody goes.
+const FEW: usize = 64;
 /// Most introductions that are remembered, each direction being one.
 pub(crate) const MOST: usize = 1 << 20;
 
@@ -28,7 +30,7 @@ pub(crate) struct Introductions {
     known: BTreeMap<GuidPrefix, Circle>,
     /// Participants that want to know all others.
     curious: BTreeSet<GuidPrefix>,
-    /// Who is to be introduced, and to whom.
+    /// Who is to be introduced, and to whom. Some may have gone meanwhile.
     queue: VecDeque<(GuidPrefix, GuidPrefix)>,
     /// Nothing is sent before.
     next: MonoTime,
@@ -102,7 +104,10 @@ impl Introductions {
             }
             self.count = self.count.saturating_sub(2);
         }
-        self.queue.retain(|(of, to)| *of != who && *to != who);
+        if self.queue.len() > self.count.saturating_mul(2).max(FEW) {
+            let Self { known, queue, .. } = self;
+            queue.retain(|(of, to)| known.get(of).is_some_and(|circle| circle.others.contains_key(to)));
+        }
     }
 
     /// When [`Self::due`] has something.
@@ -121,13 +126,15 @@ impl Introductions {
 
     /// The next introduction of this go: of whom, and to whom.
     pub(crate) fn due(&mut self, now: MonoTime) -> Option<(GuidPrefix, GuidPrefix)> {
-        let (of, to) = self.queue.pop_front()?;
-        if let Some(told) = self.known.get_mut(&of).and_then(|circle| circle.others.get_mut(&to)) {
+        while let Some((of, to)) = self.queue.pop_front() {
+            let told = self.known.get_mut(&of).and_then(|circle| circle.others.get_mut(&to));
+            let Some(told) = told.filter(|told| told.queued) else { continue };
             told.queued = false;
             told.next = now.plus(told.wait);
             told.wait = told.wait.times(2).min(LONGEST_WAIT);
+            return Some((of, to));
         }
-        Some((of, to))
+        None
     }
 }
 
@@ -194,6 +201,19 @@ mod tests {
         known.forget(who(2));
         known.forget(who(3));
         assert_eq!((known.count, known.known.values().map(|it| it.others.len()).sum::<usize>()), (0, 0));
+    }
+
+    #[test]
+    fn who_comes_and_goes_leaves_no_queue_behind() {
+        let mut known = Introductions::default();
+        known.pair(who(8), who(9));
+        for _ in 0..10_000 {
+            known.pair(who(1), who(2));
+            known.forget(who(1));
+        }
+        known.pair(who(1), who(2));
+        assert!(known.queue.len() <= FEW + 4, "{}", known.queue.len());
+        assert_eq!(all_due(&mut known, ms(0)), [(8, 9), (9, 8), (1, 2), (2, 1)]);
     }
 
     #[test]
