@@ -85,7 +85,6 @@ impl<Q: DdsType, A: DdsType> std::fmt::Debug for Replier<Q, A> {
     }
 }
 
-/// Whether a request can be answered.
 /// What a reply says of its request.
 fn params_of(to: RequestId) -> WriteParams {
     // Its participant says what that is.
@@ -93,6 +92,7 @@ fn params_of(to: RequestId) -> WriteParams {
     WriteParams { related: Some(to.sample), only_for, ..WriteParams::default() }
 }
 
+/// Whether a request can be answered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Prospect {
     Now,
