@@ -238,12 +238,19 @@ impl KeptTopic {
     /// Gives readers the next part of the history. Returns how long to wait for the next turn.
     pub(crate) fn feed(&mut self, keeper: &mut AnyKeeper, writers: &Writers) -> Result<Duration, StoreError> {
         let mut next = Duration::INFINITE;
-        for mut feed in std::mem::take(&mut self.feeds) {
-            match self.give(&mut feed, keeper, writers)? {
-                None => self.end(&feed, keeper),
-                Some(wait) => {
+        let mut feeds = std::mem::take(&mut self.feeds).into_iter();
+        while let Some(mut feed) = feeds.next() {
+            match self.give(&mut feed, keeper, writers) {
+                Ok(None) => self.end(&feed, keeper),
+                Ok(Some(wait)) => {
                     next = next.min(wait);
                     self.feeds.push(feed);
+                }
+                Err(error) => {
+                    // All go on where they were once the store can be read.
+                    self.feeds.push(feed);
+                    self.feeds.extend(feeds);
+                    return Err(error);
                 }
             }
         }

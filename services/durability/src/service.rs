@@ -12,7 +12,7 @@ use dunlin::{
     CreateParticipantError, DCPS_PUBLICATION, DataReader, DcpsPublication, DomainParticipant, Duration,
     DynamicType, GuardCondition, Guid, StatusMask, TypeDiscovery, WaitError, WaitSet, WallTime,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -234,16 +234,25 @@ impl Service {
         if self.retry_at.is_some_and(|at| at > now && at <= now.plus(RETRY)) {
             return next.min(RETRY);
         }
+        // What a store could not take waits in memory: nothing is added to it.
+        if self.retry_at.is_some() && !self.commit_or_fail(now) {
+            return next.min(RETRY);
+        }
         if self.take_in(now) {
             next = Duration::ZERO;
         }
-        if let Err(error) = self.commit() {
-            self.failed = Some(error.to_string());
-            self.retry_at = Some(now.plus(RETRY));
+        if !self.commit_or_fail(now) {
             return next.min(RETRY);
         }
-        (self.failed, self.retry_at) = (None, None);
         next.min(self.give_out(now))
+    }
+
+    /// Commits; if that fails, notes why and when to try again.
+    fn commit_or_fail(&mut self, now: WallTime) -> bool {
+        let failure = self.commit().err();
+        self.retry_at = failure.as_ref().map(|_| now.plus(RETRY));
+        self.failed = failure.map(|error| error.to_string());
+        self.failed.is_none()
     }
 
     /// Takes what has arrived. True if there is more.
@@ -302,6 +311,10 @@ impl Service {
         for writer in new {
             self.meet(now, &writer);
         }
+        // Anybody can name any topic: what nobody writes any more is not remembered.
+        let written: BTreeSet<&TopicKey> =
+            self.writers.all().filter_map(|writer| writer.key.as_ref()).collect();
+        self.refusals.retain(|key, _| written.contains(key));
         for (key, kept) in &mut self.topics {
             let keeper = if key.persistent { self.persistent.as_mut() } else { Some(&mut self.transient) };
             if let Some(keeper) = keeper {

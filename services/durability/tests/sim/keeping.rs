@@ -67,6 +67,32 @@ fn what_was_acknowledged_is_there_after_the_service_and_the_writer_crashed() {
 }
 
 #[test]
+fn late_joiners_get_everything_once_the_store_can_be_read_again() {
+    bad_network().seeds(seeds(4), |sim| {
+        let (a, s, b) = (sim.node("a"), sim.node("s"), sim.node("b"));
+        let disk = Disk::default();
+        serve(&s, "s", &disk);
+        let writer = writer(sim, &a, &writer_qos(2))?;
+        write_tracks(sim, &a, &writer)?;
+        stored(sim, &a, &writer)?;
+        a.crash();
+        sim.run_for(secs(15))?;
+        disk.set_broken(true);
+        let late =
+            [reader(sim, &b, &reader_qos())?, reader(sim, &b, &reader_qos().remove_duplicates(false))?];
+        sim.run_for(secs(5))?;
+        assert!(late.iter().all(|late| late.stats().delivered == 0));
+        disk.set_broken(false);
+        for late in &late {
+            sim.run_until(|| late.stats().delivered >= 6, secs(60))?;
+        }
+        sim.run_for(secs(5))?;
+        assert!(late.iter().all(|late| values(&take(&b, late)) == last(2)));
+        Ok(())
+    });
+}
+
+#[test]
 fn a_reader_that_is_there_when_the_service_comes_back_sees_nothing_twice() {
     bad_network().seeds(seeds(8), |sim| {
         let (a, s, b) = (sim.node("a"), sim.node("s"), sim.node("b"));

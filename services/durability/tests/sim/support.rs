@@ -57,12 +57,18 @@ pub fn reader_qos() -> DataReaderQos {
 pub struct Disk {
     store: Arc<Mutex<MemoryStore>>,
     full: Arc<AtomicBool>,
+    broken: Arc<AtomicBool>,
 }
 
 impl Disk {
     /// From now on nothing can be written, or everything again.
     pub fn set_full(&self, full: bool) {
         self.full.store(full, Ordering::SeqCst);
+    }
+
+    /// From now on no change can be read, or all again.
+    pub fn set_broken(&self, broken: bool) {
+        self.broken.store(broken, Ordering::SeqCst);
     }
 }
 
@@ -80,6 +86,9 @@ impl Store for Disk {
     }
 
     fn read(&mut self, position: Position) -> std::result::Result<Option<Payload>, StoreError> {
+        if self.broken.load(Ordering::SeqCst) {
+            return Err(StoreError::Backend("input/output error".into()));
+        }
         self.store.lock().unwrap().read(position)
     }
 
