@@ -130,7 +130,7 @@ pub struct Tombstone {
 pub struct Gone {
     /// Changes.
     pub changes: Vec<Position>,
-    /// Instances whose last writer has gone.
+    /// Instances whose last writer has gone, or which were let go while they had one.
     pub without_writers: Vec<InstanceHandle>,
     /// Tombstones that are new, or are forgotten.
     pub tombstones: Vec<(InstanceHandle, Option<Tombstone>)>,
@@ -346,6 +346,10 @@ impl History {
         self.by_age.remove(&(instance.newest, handle));
         if let Some(at) = instance.ends {
             self.ending.remove(&(at, handle));
+        }
+        if !instance.writers.is_empty() {
+            // It is not known here any more who writes it.
+            self.gone.without_writers.push(handle);
         }
         for writer in instance.writers {
             self.forget_registration(writer, handle);
