@@ -289,7 +289,11 @@ impl Core {
         if let Some(known) = self.writers.get(&guid) {
             return known.track.clone();
         }
-        let data = reader.matched_publication_data(info.publication_handle).ok()?;
+        let Ok(data) = reader.matched_publication_data(info.publication_handle) else {
+            // It has come and gone while its samples waited.
+            shared.ledger.dropped_of_unknown(&self.key.topic);
+            return None;
+        };
         if Key::of(&data) == self.key {
             self.add(&data, shared);
         } else {

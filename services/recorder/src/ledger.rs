@@ -102,6 +102,13 @@ impl Ledger {
         run.or_insert_with(|| Run { track: Arc::clone(track), first: number, count: 0 }).count += 1;
     }
 
+    /// Notes that a sample of a writer of which nothing is known any more is not recorded.
+    pub(crate) fn dropped_of_unknown(&self, topic: &str) {
+        let mut state = self.state();
+        state.counts.dropped += 1;
+        state.topic(topic).dropped += 1;
+    }
+
     /// Notes that samples are on the disk.
     pub(crate) fn recorded(&self, topics: &BTreeMap<String, (u64, u64)>) {
         let mut state = self.state();
@@ -134,6 +141,20 @@ impl Ledger {
     /// What was dropped since the last call.
     pub(crate) fn untold(&self) -> Vec<Run> {
         std::mem::take(&mut self.state().untold).into_values().collect()
+    }
+
+    /// Takes back what [`untold`](Self::untold) gave, as it could not be told.
+    pub(crate) fn tell_again(&self, runs: Vec<Run>) {
+        let mut state = self.state();
+        for run in runs {
+            match state.untold.get_mut(&run.track.id) {
+                Some(later) => {
+                    later.first = run.first;
+                    later.count += run.count;
+                }
+                None => _ = state.untold.insert(run.track.id, run),
+            }
+        }
     }
 
     pub(crate) fn counts(&self) -> Counts {

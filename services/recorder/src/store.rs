@@ -6,6 +6,7 @@ use crate::ledger::{Ledger, Track};
 use crate::medium::{Medium, Open, Syncer, numbered};
 use crate::queue::{Entry, Queue};
 use std::collections::{BTreeMap, VecDeque};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -63,6 +64,14 @@ pub struct Kept {
     pub octets: u64,
     /// When it was finished.
     pub finished: SystemTime,
+}
+
+impl Kept {
+    /// A file of which nothing more is written from now on.
+    fn of(file: PathBuf) -> Self {
+        let octets = file.metadata().map_or(0, |it| it.len());
+        Self { file, octets, finished: SystemTime::now() }
+    }
 }
 
 /// The files that there are, for whoever wants to look at them.
@@ -133,8 +142,20 @@ impl Store {
 
     fn begin(&mut self) -> Result<(), RecordingError> {
         let file = numbered(&self.keeping.file, self.next);
-        self.next += 1;
-        let medium = (self.open)(&file)?;
+        let opened = (self.open)(&file);
+        if opened.as_ref().err().is_none_or(|error| error.kind() == ErrorKind::AlreadyExists) {
+            self.next += 1;
+        }
+        self.begin_on(opened?, file.clone()).inspect_err(|_| {
+            // It has nothing, and another one is begun every second as long as the disk is full.
+            if file.metadata().is_ok_and(|it| it.is_file()) {
+                let _ = std::fs::remove_file(&file);
+                self.next -= 1;
+            }
+        })
+    }
+
+    fn begin_on(&mut self, medium: Box<dyn Medium>, file: PathBuf) -> Result<(), RecordingError> {
         let (ledger, name) = (Arc::clone(&self.ledger), file.display().to_string());
         let failed =
             move |error| ledger.problem(format!("{name}: what was written may not be safe: {error}"));
@@ -227,6 +248,11 @@ impl Store {
         for (track, number, _) in &present.open {
             self.ledger.dropped(track, *number);
         }
+        let Present { writer, syncer, file, .. } = present;
+        drop((writer, syncer));
+        // What it has can be read, and it goes when its time comes: a full disk has room again then.
+        self.finished.push_back(Kept::of(file));
+        self.forget_old();
         self.retry = Some(Instant::now() + RETRY);
     }
 
@@ -234,7 +260,8 @@ impl Store {
     fn flush(&mut self) {
         self.flush_at = Instant::now() + FLUSH;
         let Some(present) = &mut self.present else { return };
-        let told = self.ledger.untold().into_iter().try_for_each(|run| {
+        let runs = self.ledger.untold();
+        let told = runs.iter().try_for_each(|run| {
             let event = Event {
                 kind: EventKind::Dropped,
                 writer: run.track.source.writer.to_bytes(),
@@ -251,7 +278,10 @@ impl Store {
                 present.syncer.sync();
                 self.ledger.recorded(&present.settle());
             }
-            Err(error) => return self.fail(&error),
+            Err(error) => {
+                self.ledger.tell_again(runs);
+                return self.fail(&error);
+            }
         }
         let split = self.split.swap(false, std::sync::atomic::Ordering::SeqCst);
         let large = self.keeping.split_octets.is_some_and(|most| present.writer.octets() >= most);
@@ -270,8 +300,7 @@ impl Store {
             self.ledger.problem(format!("{}: the index is missing: {error}", file.display()));
         }
         drop(syncer);
-        let octets = file.metadata().map_or(0, |it| it.len());
-        let kept = Kept { file, octets, finished: SystemTime::now() };
+        let kept = Kept::of(file);
         self.shelf.state().kept.push(kept.clone());
         self.finished.push_back(kept);
         self.retry = None;

@@ -164,8 +164,16 @@ fn a_disk_that_fills_up_and_has_room_again_costs_what_is_counted() {
     disk.full.store(true, Ordering::SeqCst);
     write(&writer, 100..200);
     eventually("they are counted", || recorder.counts().dropped == 100);
-    disk.full.store(false, Ordering::SeqCst);
     let mut position = 200;
+    eventually("no further file can be begun", || {
+        write(&writer, position..position + 1);
+        position += 1;
+        recorder.counts().problems.iter().any(|problem| problem.contains("no file can be begun"))
+    });
+    let files =
+        || std::fs::read_dir(std::path::Path::new(&place.path("loss.mcap")).parent().unwrap()).unwrap();
+    assert_eq!(files().count(), 1, "what could not be begun is not left behind");
+    disk.full.store(false, Ordering::SeqCst);
     eventually("a new file is begun", || {
         write(&writer, position..position + 1);
         position += 1;
@@ -175,6 +183,29 @@ fn a_disk_that_fills_up_and_has_room_again_costs_what_is_counted() {
     let counts = recorder.finish();
     assert!(!counts.problems.is_empty() && counts.dropped >= 100);
     all_accounted_for(&counts, &place, position);
+}
+
+#[test]
+fn a_file_that_failed_goes_when_it_is_not_kept_any_longer() {
+    let (place, disk) = (Place::new("kept"), Disk::default());
+    let file = place.path("loss.mcap");
+    let keeping = Keeping { keep_files: Some(1), ..Keeping::in_file(file.clone().into()) };
+    let options = Options { config: Some(place.config()), ..Options::new(0, keeping) };
+    let recorder = Recorder::start_on(options, disk.open()).unwrap();
+    let writer = track_writer(&place, 0, "Square");
+    writer.wait_for_readers(1, dunlin::Duration::from_secs(60)).unwrap();
+    disk.full.store(true, Ordering::SeqCst);
+    write(&writer, 0..10);
+    eventually("they are counted", || recorder.counts().dropped == 10);
+    assert!(std::path::Path::new(&file).exists());
+    disk.full.store(false, Ordering::SeqCst);
+    let mut position = 10;
+    eventually("it has gone when another one has begun", || {
+        write(&writer, position..position + 1);
+        position += 1;
+        !std::path::Path::new(&file).exists()
+    });
+    assert!(recorder.present_file().is_some_and(|it| it.ends_with("loss-0001.mcap")));
 }
 
 #[test]
