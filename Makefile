@@ -109,7 +109,7 @@ network: ## network namespaces: 921,600-byte samples over 100 Mbit/s; addresses 
 	@scripts/setup.sh build test
 	$(PROOF) network -- tests/network/all.sh
 
-browser: ## the pages of the demo and of dunlin shapes in headless Chromium
+browser: ## the pages of the demo, of dunlin shapes and of dunlin record in headless Chromium
 	@scripts/setup.sh build demo browser
 	$(PROOF) browser -- scripts/browser-test.sh
 

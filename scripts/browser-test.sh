@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # The demo's page in headless Chromium: at least 20 distinct pictures decoded, none lost; then the pictures must come back
 # after publisher and viewer are killed and started again in turn while the page stays open. The page of `dunlin shapes`, with
-# another process that publishes.
+# another process that publishes. The page of `dunlin record`, with two cameras.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/programs.sh dunlin dunlin-video
+scripts/programs.sh dunlin dunlin-record dunlin-video
 clip=$(apps/video/scripts/fetch-clip.sh)
-program=${CARGO_TARGET_DIR:-target}/debug/dunlin-video
+programs=${CARGO_TARGET_DIR:-target}/debug
+program=$programs/dunlin-video
 tests/browser/run.sh video "$program" --clip "$clip" "$@"
 tests/browser/run.sh video "$program" --clip "$clip" --recover --allow-loss "$@"
-tests/browser/run.sh shapes "${CARGO_TARGET_DIR:-target}/debug/dunlin"
+tests/browser/run.sh shapes "$programs/dunlin"
+tests/browser/run.sh recorder "$programs/dunlin-record" --camera "$program"

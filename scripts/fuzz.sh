@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-ALL="wire_message parameter_list cdr_value configuration routes durable filter idl xml_types discovery_data types dynamic endpoint_cores live_participant"
+ALL="wire_message parameter_list cdr_value configuration routes durable recordings filter idl xml_types discovery_data types dynamic endpoint_cores live_participant"
 RUNS=${1:-20000}
 export RUNS
 shift || true

@@ -83,6 +83,7 @@ pub fn all() -> Vec<Seed> {
         ("endpoint_cores", crate::cores::seeds()),
         ("filter", crate::filter::seeds()),
         ("live_participant", crate::live::seeds()),
+        ("recordings", crate::recordings::seeds()),
         ("types", crate::types::seeds()),
         ("xml_types", crate::xml::seeds()),
     ];

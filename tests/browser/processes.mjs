@@ -8,16 +8,20 @@ export const DOMAIN = String(100 + (process.pid % 100));
 
 /** Starts the program and shows its lines. `opened` is the address of its page, `exited` how it ended. */
 export function start(binary, args) {
-  const child = spawn(binary, [...args, "--domain", DOMAIN], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(binary, [...args, "--domain", DOMAIN], { stdio: ["ignore", "pipe", "pipe"] });
   const exited = new Promise((resolve) => child.on("exit", (code, signal) => resolve({ code, signal })));
   const running = { child, exited, lastLine: "" };
   running.opened = new Promise((resolve, reject) => {
-    createInterface({ input: child.stdout }).on("line", (line) => {
+    const told = (line) => {
       console.log(`| ${line}`);
-      running.lastLine = line;
       const found = line.match(/open (http:\S+)/);
       if (found) resolve(found[1]);
+    };
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      running.lastLine = line;
+      told(line);
     });
+    createInterface({ input: child.stderr }).on("line", told);
     child.on("error", reject);
     exited.then(() => reject(new Error("the program has ended before it told its address")));
   });

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs a browser test against a binary: run.sh video|shapes BINARY [options of video.mjs or shapes.mjs]
+# Runs a browser test against a binary: run.sh video|shapes|recorder BINARY [options of video.mjs, shapes.mjs …]
 # Needs node with npm, and Chromium (Debian: apt-get install chromium), at /usr/bin/chromium or named by CHROMIUM.
 set -euo pipefail
 
-usage="usage: run.sh video|shapes BINARY [--clip FILE] [--screenshot FILE] [--mode jpeg]"
+usage="usage: run.sh video|shapes|recorder BINARY [--clip FILE] [--camera PROGRAM] [--screenshot FILE] [--mode jpeg]"
 test=${1:?$usage}
 binary=$(realpath "${2:?$usage}")
 shift 2
@@ -16,7 +16,7 @@ fi
 arguments=()
 while [ $# -gt 0 ]; do
   case $1 in
-    --clip | --screenshot) arguments+=("$1" "$(realpath -m "$2")") && shift 2 ;;
+    --clip | --camera | --screenshot) arguments+=("$1" "$(realpath -m "$2")") && shift 2 ;;
     *) arguments+=("$1") && shift ;;
   esac
 done

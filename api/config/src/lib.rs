@@ -45,7 +45,7 @@ pub use schema::{
     Config, DebugSection, DiscoverySection, DomainSection, FaultSection, LoggingSection, NetworkSection,
     PortsSection, QuotasSection, ReliabilitySection, SharedMemorySection, TcpSection, TlsSection,
 };
-pub use units::{parse_duration, print_duration};
+pub use units::{parse_duration, parse_size, print_duration};
 pub use value::{
     Access, Architecture, Auto, Interest, Multicast, ParticipantIndex, Rate, Share, Size, Switch, TcpPort,
     Waiting, WithoutService,

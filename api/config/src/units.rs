@@ -96,7 +96,9 @@ pub fn print_duration(duration: Duration) -> String {
     }
 }
 
-pub(crate) fn parse_size(text: &str) -> Option<u64> {
+/// A size as it stands in a file, in octets: `64KiB`, `2MB`.
+#[must_use]
+pub fn parse_size(text: &str) -> Option<u64> {
     with_units(text, SIZE)
 }
 

@@ -14,7 +14,7 @@ use dunlin_video::publish::choose;
 use dunlin_video::source::{KeyRequest, Source};
 use dunlin_video::view::hub::Hub;
 use dunlin_video::view::run::{Limits, pump, summary};
-use dunlin_video::view::server::{Server, bind};
+use dunlin_video::view::server::{bind, start};
 use dunlin_video::view::{FrameSource, Publisher, Received, WriterId};
 
 struct Direct {
@@ -59,7 +59,7 @@ fn main() -> Result<()> {
     let source = choose::open(&args, &KeyRequest::default())?;
     let mut direct = Direct { source, camera: choose::camera_id(&args), number: 0, stop: stop.clone() };
     let hub = Hub::new(None);
-    let server = Server::start(bind(None)?, hub.clone())?;
+    let server = start(bind(None)?, hub.clone())?;
     println!("open {}", server.url());
     let limits = Limits { seconds: args.seconds, frames: args.count, print: false };
     pump(&mut direct, &hub, None, limits, &stop)?;

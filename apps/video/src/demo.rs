@@ -1,22 +1,18 @@
 //! A publisher and a viewer as two processes, from one command.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::child::Child;
 use crate::cli::{self, Place};
 use crate::source::mp4::Mp4File;
 use dunlin_program::Stop;
 
 /// How often the two are looked after.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long a process may take to end by itself.
-const GRACE: Duration = Duration::from_secs(8);
 /// How the last line of the viewer begins.
 const SUMMARY: &str = "received ";
 
@@ -25,8 +21,8 @@ const SUMMARY: &str = "received ";
 /// # Errors
 /// When a process cannot be started, ends too early, or fails.
 pub fn run(args: &cli::Demo, stop: &Stop) -> Result<()> {
-    let mut viewer = Process::start("viewer", &viewer_args(args), |line| !line.starts_with(SUMMARY))?;
-    let mut publisher = Process::start("publisher", &publisher_args(args), |_| true)?;
+    let mut viewer = Child::start("viewer", &viewer_args(args), |line| !line.starts_with(SUMMARY))?;
+    let mut publisher = Child::start("publisher", &publisher_args(args), |_| true)?;
     dunlin_program::say!(
         "latency is the publisher's capture time against the viewer's clock: here both run on one host"
     );
@@ -37,7 +33,10 @@ pub fn run(args: &cli::Demo, stop: &Stop) -> Result<()> {
     let deadline = args.seconds.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let mut early = None;
     while early.is_none() && deadline.is_none_or(|deadline| Instant::now() < deadline) && !stop.wait(LOOK) {
-        early = viewer.ended()?.or(publisher.ended()?);
+        for child in [&mut viewer, &mut publisher] {
+            let ended = child.ended()?.map(|status| (child.name().to_owned(), status));
+            early = early.or(ended);
+        }
     }
     let viewed = viewer.end();
     let published = publisher.end();
@@ -52,7 +51,7 @@ pub fn run(args: &cli::Demo, stop: &Stop) -> Result<()> {
 }
 
 fn viewer_args(args: &cli::Demo) -> Vec<OsString> {
-    let mut out = vec!["view".into()];
+    let mut out = vec!["view".into(), "--end-with-stdin".into()];
     out.extend(place_args(&args.place));
     if let Some(bind) = args.bind {
         out.extend(["--bind".into(), bind.to_string().into()]);
@@ -61,7 +60,7 @@ fn viewer_args(args: &cli::Demo) -> Vec<OsString> {
 }
 
 fn publisher_args(args: &cli::Demo) -> Vec<OsString> {
-    let mut out = vec!["publish".into()];
+    let mut out = vec!["publish".into(), "--end-with-stdin".into()];
     out.extend(place_args(&args.place));
     match usable(args.file.as_deref()) {
         Ok(file) => out.extend(["--file".into(), file.into()]),
@@ -93,74 +92,6 @@ fn usable(file: Option<&Path>) -> Result<&Path, String> {
         Ok(_) => Ok(file),
         Err(error) => Err(format!("{error:#}")),
     }
-}
-
-/// A child that ends when its standard input is closed, so that it never outlives this process.
-struct Process {
-    name: &'static str,
-    child: Child,
-    output: Option<JoinHandle<Option<String>>>,
-}
-
-impl Process {
-    /// Starts this program anew. Its lines are shown where `shown` says so; the last other one is kept.
-    fn start(name: &'static str, args: &[OsString], shown: fn(&str) -> bool) -> Result<Self> {
-        let program = std::env::current_exe().context("where is this program?")?;
-        let mut command = Command::new(program);
-        command.args(args).arg("--end-with-stdin").stdin(Stdio::piped()).stdout(Stdio::piped());
-        // Ctrl-C in the terminal goes to this process alone, which then ends the children one after the other.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut child = command.spawn().with_context(|| format!("cannot start the {name}"))?;
-        let stdout = child.stdout.take().context("no output")?;
-        let output = std::thread::spawn(move || relay(name, stdout, shown));
-        Ok(Self { name, child, output: Some(output) })
-    }
-
-    fn ended(&mut self) -> Result<Option<(&'static str, ExitStatus)>> {
-        let status = self.child.try_wait().with_context(|| format!("cannot watch the {}", self.name))?;
-        Ok(status.map(|status| (self.name, status)))
-    }
-
-    /// Ends the child and waits for it; gives the line that was kept.
-    fn end(&mut self) -> Result<Option<String>> {
-        drop(self.child.stdin.take());
-        let deadline = Instant::now() + GRACE;
-        let status = loop {
-            if let Some((_, status)) = self.ended()? {
-                break status;
-            }
-            if Instant::now() >= deadline {
-                let _ = self.child.kill();
-                let _ = self.child.wait();
-                bail!("the {} did not end within {} s and was killed", self.name, GRACE.as_secs());
-            }
-            // A child cannot be waited for with a deadline otherwise.
-            std::thread::park_timeout(Duration::from_millis(10));
-        };
-        let kept = self.output.take().and_then(|output| output.join().ok()).flatten();
-        ensure!(status.success(), "the {} has failed ({status})", self.name);
-        Ok(kept)
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn relay(name: &str, output: ChildStdout, shown: fn(&str) -> bool) -> Option<String> {
-    let mut kept = None;
-    for line in BufReader::new(output).lines().map_while(Result::ok) {
-        if shown(&line) {
-            dunlin_program::say!("{name}: {line}");
-        } else {
-            kept = Some(line);
-        }
-    }
-    kept
 }
 
 #[cfg(test)]

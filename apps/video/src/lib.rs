@@ -2,6 +2,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod child;
 pub mod cli;
 pub mod codec;
 pub mod dds;

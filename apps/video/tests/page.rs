@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use dunlin_program::page::Server;
 use dunlin_video::frame::{Encoding, Frame};
 use dunlin_video::view::hub::Hub;
-use dunlin_video::view::server::Server;
+use dunlin_video::view::server;
 use dunlin_video::view::{Publisher, Received, WriterId};
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -29,7 +30,7 @@ impl Viewer {
     fn start() -> Self {
         let hub = Hub::new(None);
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let server = Server::start(listener, hub.clone()).unwrap();
+        let server = server::start(listener, hub.clone()).unwrap();
         Self { hub, server, number: 0 }
     }
 
@@ -58,7 +59,7 @@ impl Viewer {
     }
 
     async fn connect(&self) -> Socket {
-        let url = format!("ws://{}/ws", self.server.address);
+        let url = format!("ws://{}/ws", self.server.address());
         let mut socket = connect_async(url).await.unwrap().0;
         // The first status tells that the viewer knows of us.
         assert_eq!(next_text(&mut socket, "status").await["hub"]["clients"], 1);
@@ -203,7 +204,7 @@ fn a_browser_without_h264_gets_jpeg() {
 }
 
 async fn get(viewer: &Viewer, path: &str, host: &str) -> String {
-    let mut stream = TcpStream::connect(viewer.server.address).await.unwrap();
+    let mut stream = TcpStream::connect(viewer.server.address()).await.unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
@@ -230,7 +231,7 @@ fn other_sites_get_nothing() {
     with_viewer(async |viewer| {
         assert!(get(viewer, "/status", "evil.example").await.starts_with("HTTP/1.1 403"));
         assert!(get(viewer, "/mjpeg", "evil.example").await.starts_with("HTTP/1.1 403"));
-        let mut request = format!("ws://{}/ws", viewer.server.address).into_client_request().unwrap();
+        let mut request = format!("ws://{}/ws", viewer.server.address()).into_client_request().unwrap();
         request.headers_mut().insert("Origin", "http://evil.example".parse().unwrap());
         assert!(connect_async(request).await.is_err());
     });
@@ -240,7 +241,7 @@ fn other_sites_get_nothing() {
 fn images_come_as_multipart_too() {
     with_viewer(async |viewer| {
         viewer.feed("front", Encoding::Mjpeg, true);
-        let mut stream = TcpStream::connect(viewer.server.address).await.unwrap();
+        let mut stream = TcpStream::connect(viewer.server.address()).await.unwrap();
         stream.write_all(b"GET /mjpeg?camera=front HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
         let mut answer = Vec::new();
         while !answer.windows(8).any(|eight| eight == 0_u64.to_le_bytes()) {

@@ -1,5 +1,7 @@
 //! Pages for a browser on this host.
 
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,22 +13,84 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutStream;
 
-/// Connections that are served at once; further ones wait to be accepted.
-const MOST_CONNECTIONS: usize = 256;
-/// How long the head of a request may take, also of the next one on the same connection.
-const LONGEST_HEAD: Duration = Duration::from_secs(10);
+/// What those who connect may take of a server.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Connections that are served at once; further ones wait to be accepted.
+    connections: usize,
+    /// How long the head of a request may take, also of the next one on the same connection.
+    head: Duration,
+    /// How long a browser may take nothing of what is sent to it.
+    write: Duration,
+}
+
+const LIMITS: Limits =
+    Limits { connections: 256, head: Duration::from_secs(10), write: Duration::from_secs(30) };
+/// How long what runs may go on when a server ends.
+const END: Duration = Duration::from_millis(300);
 /// After which a listener is tried again that could not accept, for want of descriptors as a rule.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves a page as long as this is awaited. Who connects and says nothing, or says it too slowly, is left.
-pub async fn serve(listener: TcpListener, app: Router) {
-    serve_within(listener, app, LONGEST_HEAD).await;
+/// A page that is served as long as this is there.
+pub struct Server {
+    address: SocketAddr,
+    runtime: Option<Runtime>,
 }
 
-async fn serve_within(listener: TcpListener, app: Router, longest_head: Duration) {
-    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+impl Server {
+    /// Serves `app` to who connects to `listener`, by so many threads. Who connects and says nothing, says it too slowly, or
+    /// takes nothing of the answer, is left.
+    ///
+    /// # Errors
+    /// When the system gives no thread, or the listener cannot be used.
+    pub fn start(listener: std::net::TcpListener, app: Router, threads: usize) -> io::Result<Self> {
+        let address = listener.local_addr()?;
+        listener.set_nonblocking(true)?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(threads)
+            .max_blocking_threads(4)
+            .thread_name("web")
+            .enable_all()
+            .build()?;
+        let listener = {
+            let _inside = runtime.enter();
+            TcpListener::from_std(listener)?
+        };
+        runtime.spawn(serve_within(listener, app, LIMITS));
+        Ok(Self { address, runtime: Some(runtime) })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The address to open, for people on this host.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let mut address = self.address;
+        if address.ip().is_unspecified() {
+            address.set_ip(Ipv4Addr::LOCALHOST.into());
+        }
+        format!("http://{address}/")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(END);
+        }
+    }
+}
+
+async fn serve_within(listener: TcpListener, app: Router, limits: Limits) {
+    let room = Arc::new(Semaphore::new(limits.connections));
     while let Ok(place) = Arc::clone(&room).acquire_owned().await {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(PAUSE).await;
@@ -34,8 +98,10 @@ async fn serve_within(listener: TcpListener, app: Router, longest_head: Duration
         };
         let service = TowerToHyperService::new(app.clone());
         let mut server = http1::Builder::new();
-        server.timer(TokioTimer::new()).header_read_timeout(longest_head);
-        let served = server.serve_connection(TokioIo::new(stream), service).with_upgrades();
+        server.timer(TokioTimer::new()).header_read_timeout(limits.head);
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(limits.write));
+        let served = server.serve_connection(TokioIo::new(Box::pin(stream)), service).with_upgrades();
         tokio::spawn(async move {
             // A connection that breaks concerns nobody but who was at its other end.
             _ = served.await;
@@ -87,20 +153,54 @@ mod tests {
 
     use super::*;
 
-    /// More than are served at once.
-    #[test]
-    fn who_says_nothing_is_left_and_keeps_nobody_out() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    /// A server for the rest of the process, which is patient for 100 ms.
+    fn impatient(app: Router, connections: usize) -> SocketAddr {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        let app = Router::new().route("/", get(|| async { "here" }));
-        std::thread::spawn(move || runtime.block_on(serve_within(listener, app, Duration::from_millis(100))));
-        let half_open = || {
+        let longest = Duration::from_millis(100);
+        std::thread::spawn(move || {
+            runtime.block_on(serve_within(
+                listener,
+                app,
+                Limits { connections, head: longest, write: longest },
+            ))
+        });
+        address
+    }
+
+    /// So many, each of which begins to ask.
+    fn beginnings(count: usize, address: SocketAddr, octets: &[u8]) -> Vec<TcpStream> {
+        let begin = |_| {
             let mut stream = TcpStream::connect(address).unwrap();
-            stream.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
+            stream.write_all(octets).unwrap();
             stream
         };
-        let mut silent: Vec<_> = (0..MOST_CONNECTIONS + 20).map(|_| half_open()).collect();
+        (0..count).map(begin).collect()
+    }
+
+    #[test]
+    fn who_takes_nothing_is_left_and_keeps_nobody_out() {
+        // More than any socket has room for.
+        let large = axum::body::Bytes::from(vec![0; 32 << 20]);
+        let app =
+            Router::new().route("/", get(|| async { "here" })).route("/large", get(|| async move { large }));
+        let address = impatient(app, 4);
+        let deaf = beginnings(10, address, b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        let begin = Instant::now();
+        let mut honest = TcpStream::connect(address).unwrap();
+        honest.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        honest.read_to_string(&mut answer).unwrap();
+        assert!(answer.ends_with("here"), "{answer}");
+        assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+        drop(deaf);
+    }
+
+    #[test]
+    fn who_says_nothing_is_left_and_keeps_nobody_out() {
+        let address = impatient(Router::new().route("/", get(|| async { "here" })), 256);
+        let mut silent = beginnings(276, address, b"GET / HTTP/1.1\r\nHost: ");
         let begin = Instant::now();
         let mut honest = TcpStream::connect(address).unwrap();
         honest.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();

@@ -2,6 +2,7 @@
 
 use crate::event::{Event, EventKind, parts};
 use crate::file::Schema;
+use crate::latest::LatestSamples;
 use crate::ledger::{Ledger, Track};
 use crate::queue::{Entry, Queue};
 use crate::source::Source;
@@ -92,6 +93,8 @@ pub(crate) struct Shared {
     pub(crate) paused: AtomicBool,
     /// Some group has samples for which there was no room.
     pub(crate) waits: AtomicBool,
+    /// What somebody looks at.
+    pub(crate) latest: LatestSamples,
 }
 
 pub(crate) struct Group {
@@ -235,6 +238,9 @@ impl Core {
             }
             now.duration_since(*known.gone.get_or_insert(now)) < REMEMBERED
         });
+        for track in &gone {
+            shared.latest.forget(&self.key.topic, &track.source.writer);
+        }
         self.waiting.extend(gone.iter().map(|track| life(track, EventKind::Gone)));
         self.give(shared);
         !self.writers.is_empty()
@@ -265,6 +271,9 @@ impl Core {
                 return true;
             }
             let mut batch = std::mem::take(&mut self.batch);
+            if shared.latest.are_wanted() {
+                note_latest(&self.key.topic, &batch, shared);
+            }
             if shared.paused.load(Ordering::Relaxed) {
                 shared.ledger.skipped(batch.len());
                 batch.clear();
@@ -323,6 +332,16 @@ impl Core {
             if let Some(track) = entry.track.as_ref().filter(|_| entry.counts()) {
                 shared.ledger.dropped(track, entry.number);
             }
+        }
+    }
+}
+
+fn note_latest(topic: &str, batch: &[Sample<SerializedData>], shared: &Shared) {
+    for sample in batch {
+        if let Some(data) = &sample.data {
+            let writer = sample.info.publication_handle.to_guid();
+            let received = u64::try_from(sample.info.reception_timestamp.0).unwrap_or(0);
+            shared.latest.note(topic, writer, received, data.payload());
         }
     }
 }

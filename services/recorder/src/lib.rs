@@ -18,6 +18,7 @@
 pub mod event;
 pub mod file;
 mod group;
+mod latest;
 mod ledger;
 mod medium;
 mod names;
@@ -31,6 +32,7 @@ pub mod text;
 mod type_text;
 
 pub use group::WhenFull;
+pub use latest::Latest;
 pub use ledger::{Counts, TopicCounts};
 pub use medium::{Medium, Open, numbered, open_files};
 pub use names::Names;

@@ -2,31 +2,16 @@
 
 use std::time::Duration;
 
-const SIZES: &[(&str, u64)] = &[
-    ("GiB", 1 << 30),
-    ("MiB", 1 << 20),
-    ("KiB", 1 << 10),
-    ("GB", 1_000_000_000),
-    ("MB", 1_000_000),
-    ("kB", 1_000),
-    ("B", 1),
-    ("", 1),
-];
+/// From the largest down.
+const SIZES: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
 
-/// `256MiB`, `1.5GB`, `4096`.
+/// `256MiB`, `1.5GB`; a number alone is octets.
 ///
 /// # Errors
 /// What is expected.
 pub fn parse_size(text: &str) -> Result<u64, String> {
-    let end = text.find(|letter: char| !(letter.is_ascii_digit() || letter == '.')).unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let unit = SIZES.iter().find(|(name, _)| *name == unit.trim()).map(|(_, unit)| *unit);
-    let number: Option<f64> = number.parse().ok();
-    let octets = number.zip(unit).map(|(number, unit)| number * unit as f64);
-    octets
-        .filter(|octets| (1.0..=1e18).contains(octets))
-        .map(|octets| octets as u64)
-        .ok_or_else(|| "a size is written like 256MiB or 2GB".to_owned())
+    let octets = text.parse().ok().or_else(|| dunlin::config::parse_size(text));
+    octets.filter(|octets| *octets > 0).ok_or_else(|| "a size is written like 256MiB or 2GB".to_owned())
 }
 
 /// `90s`, `10min`, `1h`; a number alone is seconds.
@@ -45,13 +30,11 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 /// `1.5 MB`.
 #[must_use]
 pub fn size(octets: u64) -> String {
-    let units = SIZES.iter().filter(|(name, _)| ["GB", "MB", "kB"].contains(name));
-    for (name, unit) in units {
-        if octets >= *unit {
-            return format!("{:.1} {name}", octets as f64 / *unit as f64);
-        }
-    }
-    format!("{octets} B")
+    let unit = SIZES.iter().find(|(_, unit)| octets >= *unit);
+    unit.map_or_else(
+        || format!("{octets} B"),
+        |(name, unit)| format!("{:.1} {name}", octets as f64 / *unit as f64),
+    )
 }
 
 /// Date and time of nanoseconds since 1970, UTC: `2026-11-26 18:19:01.250`.
@@ -97,6 +80,7 @@ mod tests {
         assert_eq!(stamp(951_782_400_250_000_000), "20000229-000000");
         assert_eq!(parse_size("256MiB"), Ok(256 << 20));
         assert_eq!(parse_size("1.5GB"), Ok(1_500_000_000));
+        assert_eq!(parse_size("4096"), Ok(4096));
         assert_eq!(size(1_500_000), "1.5 MB");
         assert!(parse_size("x").is_err() && parse_size("-1").is_err() && parse_size("0").is_err());
         assert_eq!(parse_duration("1.5"), Ok(Duration::from_millis(1500)));

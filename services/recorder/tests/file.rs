@@ -235,3 +235,28 @@ fn an_index_that_lies_is_told() {
     assert!(matches!(error, RecordingError::Damaged { .. }), "{error}");
     assert_eq!(rewritten(&lying, &Selection::default()).unwrap().1, Ending::Whole);
 }
+
+#[test]
+fn a_file_that_grows_is_read_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.mcap");
+    let whole = recording(6, Compression::Lz4);
+    for step in [97, 1000, whole.len() / 3, whole.len()] {
+        std::fs::write(&path, &whole[..8]).unwrap();
+        let mut growing = Recording::open(&path).unwrap();
+        for end in (8 + step..whole.len()).step_by(step).chain([whole.len()]) {
+            std::fs::write(&path, &whole[..end]).unwrap();
+            growing.extend().unwrap();
+        }
+        let mut count = 0;
+        growing
+            .for_each(0, |contents, message| {
+                count += u64::from(!contents.channels[&message.channel].is_events());
+                true
+            })
+            .unwrap();
+        assert_eq!((count, growing.ending()), (6 * OF_CHUNK, &Ending::Whole), "{step} octets at a time");
+        growing.extend().unwrap();
+        assert_eq!(growing.contents().chunks.len(), 6);
+    }
+}

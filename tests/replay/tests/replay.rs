@@ -11,7 +11,7 @@ use dunlin_wire::{Message, ParameterList};
 use dunlin_fuzz::seeds::{self, Seed};
 use dunlin_fuzz::{
     cdr_value, configuration, discovery_data, durable, dynamic, endpoint_cores, filter, idl,
-    live_participant, parameter_list, routes, types, wire_message, xml_types,
+    live_participant, parameter_list, recordings, routes, types, wire_message, xml_types,
 };
 
 fn run(target: &str, bytes: &[u8]) {
@@ -22,6 +22,7 @@ fn run(target: &str, bytes: &[u8]) {
         "configuration" => configuration(bytes),
         "routes" => routes(bytes),
         "durable" => durable(bytes),
+        "recordings" => recordings(bytes),
         "discovery_data" => discovery_data(bytes),
         "endpoint_cores" => endpoint_cores(bytes),
         "live_participant" => live_participant(bytes),
@@ -99,7 +100,7 @@ macro_rules! damaged {
     };
 }
 damaged! {
-    wire_message parameter_list cdr_value configuration routes durable discovery_data endpoint_cores live_participant filter idl types dynamic
+    wire_message parameter_list cdr_value configuration routes durable recordings discovery_data endpoint_cores live_participant filter idl types dynamic
     xml_types
 }
 

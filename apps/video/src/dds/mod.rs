@@ -82,8 +82,9 @@ impl VideoFrame {
         std::mem::swap(&mut self.payload, &mut frame.payload);
     }
 
-    #[cfg(feature = "view")]
-    fn into_frame(mut self) -> Frame {
+    /// The same as a frame.
+    #[must_use]
+    pub fn into_frame(mut self) -> Frame {
         let mut frame = Frame::default();
         self.swap(&mut frame);
         frame

@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use super::camera::CameraStatus;
 use super::hub::{Hub, Totals};
 use super::save::Saver;
-use super::server::{self, Server};
+use super::server;
 use super::{FrameSource, Publisher, ReaderSettings};
 use crate::cli;
 use crate::stats::human_bits;
@@ -47,7 +47,7 @@ pub fn run<S: FrameSource>(
     let saver = args.save.as_deref().map(Saver::new).transpose()?;
     let server = match args.headless {
         true => None,
-        false => Some(Server::start(server::bind(args.bind)?, hub.clone())?),
+        false => Some(server::start(server::bind(args.bind)?, hub.clone())?),
     };
     dunlin_program::say!("viewing topic \"{}\", domain {}", settings.topic, settings.domain);
     if let Some(server) = &server {

@@ -1,9 +1,8 @@
 //! The web server: one page, its WebSocket, and a stream of JPEG images.
 
 use std::collections::HashMap;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use axum::Router;
@@ -12,7 +11,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use dunlin_program::page;
+use dunlin_program::page::{self, Server};
 
 use super::hub::Hub;
 use super::{mjpeg, session};
@@ -21,20 +20,8 @@ use super::{mjpeg, session};
 const FURTHER_PORTS: u16 = 20;
 const POLICY: &str = "default-src 'self'; img-src 'self' blob: data:; frame-ancestors 'none'";
 
-/// A running server; it ends when this is dropped.
-pub struct Server {
-    /// Where it listens.
-    pub address: SocketAddr,
-    runtime: Option<tokio::runtime::Runtime>,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_timeout(Duration::from_millis(300));
-        }
-    }
-}
+/// Decodes the messages of a [`session`] in a browser and draws them: a module of JavaScript, for other pages too.
+pub const PLAYER: &str = include_str!("page/player.js");
 
 /// Takes the address asked for, or the usual one, or the next free port after that.
 ///
@@ -62,57 +49,33 @@ pub fn bind(wanted: Option<SocketAddr>) -> Result<TcpListener> {
     anyhow::bail!("the ports {} to {last} are all taken; choose another with --bind", usual.port())
 }
 
-impl Server {
-    /// Serves what `hub` has to whoever connects to `listener`.
-    ///
-    /// # Errors
-    /// When the system gives no threads or the listener cannot be used.
-    pub fn start(listener: TcpListener, hub: Arc<Hub>) -> Result<Self> {
-        let address = listener.local_addr().context("the address of the page")?;
-        listener.set_nonblocking(true).context("the socket of the page")?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .thread_name("web")
-            .enable_all()
-            .build()
-            .context("cannot start the web server")?;
-        let listener = {
-            let _inside = runtime.enter();
-            tokio::net::TcpListener::from_std(listener).context("the socket of the page")?
-        };
-        let app = router(hub, address);
-        runtime.spawn(async move { axum::serve(listener, app).await });
-        Ok(Self { address, runtime: Some(runtime) })
-    }
-
-    /// The address to open, for people on this host.
-    #[must_use]
-    pub fn url(&self) -> String {
-        let mut address = self.address;
-        if address.ip().is_unspecified() {
-            address.set_ip(Ipv4Addr::LOCALHOST.into());
-        }
-        format!("http://{address}/")
-    }
+/// Serves what `hub` has to whoever connects to `listener`, until the server is dropped.
+///
+/// # Errors
+/// When the system gives no threads or the listener cannot be used.
+pub fn start(listener: TcpListener, hub: Arc<Hub>) -> Result<Server> {
+    let loopback = listener.local_addr().context("the address of the page")?.ip().is_loopback();
+    Server::start(listener, router(hub, loopback), 2).context("cannot start the web server")
 }
 
 #[derive(Clone)]
 struct App {
     hub: Arc<Hub>,
-    address: SocketAddr,
+    /// It is for this host alone.
+    loopback: bool,
 }
 
-fn router(hub: Arc<Hub>, address: SocketAddr) -> Router {
+fn router(hub: Arc<Hub>, loopback: bool) -> Router {
     Router::new()
         .route("/", get(|| asset("text/html", include_str!("page/index.html"))))
         .route("/style.css", get(|| asset("text/css", include_str!("page/style.css"))))
         .route("/app.js", get(|| asset("text/javascript", include_str!("page/app.js"))))
-        .route("/player.js", get(|| asset("text/javascript", include_str!("page/player.js"))))
+        .route("/player.js", get(|| asset("text/javascript", PLAYER)))
         .route("/chart.js", get(|| asset("text/javascript", include_str!("page/chart.js"))))
         .route("/ws", get(open_session))
         .route("/mjpeg", get(open_mjpeg))
         .route("/status", get(status))
-        .with_state(App { hub, address })
+        .with_state(App { hub, loopback })
 }
 
 async fn asset(kind: &'static str, text: &'static str) -> Response {
@@ -120,7 +83,7 @@ async fn asset(kind: &'static str, text: &'static str) -> Response {
 }
 
 async fn open_session(State(app): State<App>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
-    if !page::is_ours(&headers, app.address.ip().is_loopback()) {
+    if !page::is_ours(&headers, app.loopback) {
         return StatusCode::FORBIDDEN.into_response();
     }
     upgrade.max_message_size(session::MAX_COMMAND).on_upgrade(move |socket| session::serve(socket, app.hub))
@@ -131,14 +94,14 @@ async fn open_mjpeg(
     headers: HeaderMap,
     Query(query): Query<HashMap<String, String>>,
 ) -> Response {
-    if !page::is_ours(&headers, app.address.ip().is_loopback()) {
+    if !page::is_ours(&headers, app.loopback) {
         return StatusCode::FORBIDDEN.into_response();
     }
     mjpeg::response(&app.hub, query.get("camera").map(String::as_str))
 }
 
 async fn status(State(app): State<App>, headers: HeaderMap) -> Response {
-    if !page::is_ours(&headers, app.address.ip().is_loopback()) {
+    if !page::is_ours(&headers, app.loopback) {
         return StatusCode::FORBIDDEN.into_response();
     }
     let text = serde_json::to_string(&app.hub.status()).unwrap_or_default();

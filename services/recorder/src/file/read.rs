@@ -91,6 +91,20 @@ impl<R: BufRead + Seek> Recording<R> {
         Ok(Self { input, length, contents, ending, damaged: count.0 })
     }
 
+    /// Reads what has been added since, to a file that is still being written.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn extend(&mut self) -> Result<(), RecordingError> {
+        let Ending::Cut { offset, .. } = self.ending else { return Ok(()) };
+        self.length = self.input.seek(SeekFrom::End(0))?;
+        let mut count = CountDamage(0);
+        let contents = std::mem::take(&mut self.contents);
+        (self.contents, self.ending) = scan::scan_on(&mut self.input, &mut count, contents, offset)?;
+        self.damaged += count.0;
+        Ok(())
+    }
+
     /// What is in it.
     #[must_use]
     pub const fn contents(&self) -> &Contents {

@@ -160,10 +160,24 @@ pub(crate) fn scan<R: BufRead + Seek>(
     input: &mut R,
     visitor: &mut dyn Visitor,
 ) -> Result<(Contents, Ending), RecordingError> {
-    let length = input.seek(SeekFrom::End(0))?;
     begin(input)?;
-    let mut scanner = Scanner { contents: Contents::default(), visitor, refused: None };
-    let (mut at, mut buffer) = (MAGIC.len() as u64, Vec::new());
+    scan_on(input, visitor, Contents::default(), MAGIC.len() as u64)
+}
+
+/// Reads a file from a record on, with what is known of what comes before it.
+///
+/// # Errors
+/// As [`scan`].
+pub(crate) fn scan_on<R: BufRead + Seek>(
+    input: &mut R,
+    visitor: &mut dyn Visitor,
+    contents: Contents,
+    mut at: u64,
+) -> Result<(Contents, Ending), RecordingError> {
+    let length = input.seek(SeekFrom::End(0))?;
+    input.seek(SeekFrom::Start(at))?;
+    let mut scanner = Scanner { contents, visitor, refused: None };
+    let mut buffer = Vec::new();
     loop {
         let step = scanner.record(input, at, length, &mut buffer);
         if let Some(refused) = scanner.refused.take() {

@@ -3,6 +3,8 @@
 
 mod files;
 mod run;
+#[cfg(feature = "web")]
+mod web;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum};
@@ -83,6 +85,10 @@ struct Record {
     /// IDL with types of topics whose writers announce none
     #[arg(long, value_name = "FILE")]
     idl: Vec<PathBuf>,
+    /// Show the recording on a page for browsers on this host: a port, 0 for any. ADDRESS:PORT for others, too
+    #[cfg(feature = "web")]
+    #[arg(long, value_name = "PORT", value_parser = web::parse_address)]
+    web: Option<std::net::SocketAddr>,
     /// End with status 0 although something is missing
     #[arg(long)]
     allow_loss: bool,

@@ -22,9 +22,20 @@ pub(crate) fn record(arguments: &Record) -> Result<ExitCode> {
     let (file, domain) = (options.keeping.file.clone(), options.domain);
     let stop = Stop::default();
     stop.on_signals().context("cannot listen to signals")?;
-    let recorder = Recorder::start(options)?;
+    let recorder = Arc::new(Recorder::start(options)?);
+    #[cfg(feature = "web")]
+    let page = arguments.web.map(|port| crate::web::Page::serve(&recorder, port)).transpose()?;
+    #[cfg(feature = "web")]
+    if let Some(page) = &page {
+        tell!("open {} to see it", page.url());
+    }
     tell!("recording domain {domain} to {}; Ctrl-C ends", file.display());
-    watch(&recorder, &stop, arguments.duration);
+    watch(&recorder, &stop, arguments.duration, &|counts| {
+        #[cfg(feature = "web")]
+        page.iter().for_each(|page| page.note(counts));
+        #[cfg(not(feature = "web"))]
+        let _ = counts;
+    });
     let counts = recorder.finish();
     summary(&counts, &file);
     let code = if counts.is_complete() || arguments.allow_loss { 0 } else { INCOMPLETE };
@@ -32,7 +43,7 @@ pub(crate) fn record(arguments: &Record) -> Result<ExitCode> {
 }
 
 /// Shows the progress until it is time to end.
-fn watch(recorder: &Recorder, stop: &Stop, duration: Option<Duration>) {
+fn watch(recorder: &Recorder, stop: &Stop, duration: Option<Duration>, note: &dyn Fn(&Counts)) {
     let (began, shows) = (Instant::now(), std::io::stderr().is_terminal());
     let end = duration.map(|duration| began + duration);
     let mut before = 0;
@@ -43,6 +54,7 @@ fn watch(recorder: &Recorder, stop: &Stop, duration: Option<Duration>) {
             break;
         }
         let counts = recorder.counts();
+        note(&counts);
         if shows {
             progress(&counts, recorder.fill(), began.elapsed(), &mut before);
         }

@@ -10,11 +10,11 @@ use axum::extract::{State, WebSocketUpgrade};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use dunlin_program::{Stop, page};
+use dunlin_program::Stop;
+use dunlin_program::page::{self, Server};
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::watch;
 
 /// The page needs nothing but itself.
@@ -31,22 +31,10 @@ struct App {
 pub fn run(board: &Arc<Board>, port: u16, stop: &Stop, out: &mut dyn Write) -> Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
         .with_context(|| format!("port {port} cannot be had; choose another with --web"))?;
-    let address = listener.local_addr()?;
-    listener.set_nonblocking(true)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .thread_name("web")
-        .enable_all()
-        .build()
-        .context("cannot start the web server")?;
     let (newest, view) = watch::channel(String::new());
     let app = router(App { board: Arc::clone(board), view });
-    let listener = {
-        let _inside = runtime.enter();
-        tokio::net::TcpListener::from_std(listener)?
-    };
-    runtime.spawn(dunlin_program::page::serve(listener, app));
-    writeln!(out, "open http://{address}/ to see the shapes; Ctrl-C ends")?;
+    let server = Server::start(listener, app, 2).context("cannot start the web server")?;
+    writeln!(out, "open {} to see the shapes; Ctrl-C ends", server.url())?;
     out.flush()?;
     loop {
         board.tick();
@@ -55,7 +43,6 @@ pub fn run(board: &Arc<Board>, port: u16, stop: &Stop, out: &mut dyn Write) -> R
             break;
         }
     }
-    runtime.shutdown_timeout(Duration::from_millis(200));
     Ok(())
 }
 

@@ -1,0 +1,6 @@
+//! Fuzz target: recordings.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| dunlin_fuzz::recordings(data));
