@@ -6,7 +6,7 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::time::Instant;
 
-use common::{PATIENCE, Raw, at, bind, config, data_of, nowhere, open, send, transport, until};
+use common::{PATIENCE, Raw, at, bind, config, control, data_of, nowhere, open, send, transport, until};
 use dunlin_core::Locator;
 use dunlin_tcp::{Listen, TcpConfig, TcpTransport};
 use dunlin_transport::conformance::{Listener, single};
@@ -107,18 +107,41 @@ fn questions_are_answered_as_fast_dds_expects() {
     let mut raw = Raw::bound(&server, nowhere(31_900));
     let meta = server.locators().metatraffic_unicast[0].to_tcp().unwrap().1;
     let ports = [3_u32.to_le_bytes().to_vec(), [1_u16, meta, 2].map(u16::to_le_bytes).concat()].concat();
-    raw.0.write_all(&common::control(0xd3, [5; 12], None, &ports)).unwrap();
+    raw.0.write_all(&control(0xd3, [5; 12], None, &ports)).unwrap();
     let (_, body) = raw.next().unwrap();
     assert_eq!((body[0], &body[4..16], &body[16..20]), (0xe3, &[5; 12][..], &[0; 4][..]));
     assert_eq!(&body[30..], [&[1, 0, 0, 0][..], &meta.to_le_bytes()].concat(), "the one that is there");
-    raw.0.write_all(&common::control(0xd4, [6; 12], None, &[0; 24])).unwrap();
+    raw.0.write_all(&control(0xd4, [6; 12], None, &[0; 24])).unwrap();
     let (_, body) = raw.next().unwrap();
     assert_eq!((body[0], &body[4..20]), (0xe4, &[&[6; 12][..], &[0; 4]].concat()[..]));
     raw.0.write_all(&bind(nowhere(31_900))).unwrap();
     let (_, body) = raw.next().unwrap();
     assert_eq!((body[0], body[16]), (0xe1, 2), "there is one already");
-    raw.0.write_all(&common::control(0xd6, [0; 12], None, &[])).unwrap();
+    raw.0.write_all(&control(0xd6, [0; 12], None, &[])).unwrap();
     assert!(raw.is_closed(), "unbind");
+}
+
+/// Fast DDS overlooks the answer while it has not decided which logical port to ask for.
+#[test]
+fn a_peer_that_says_nothing_after_it_was_bound_is_told_again() {
+    let server = open(&config(31_750));
+    let meta = server.locators().metatraffic_unicast[0].to_tcp().unwrap().1;
+    let ask = control(0xd2, [7; 12], None, &meta.to_le_bytes());
+    let mut silent = Raw::bound(&server, nowhere(31_900));
+    let mut speaks = Raw::bound(&server, nowhere(31_901));
+    let asks = |raw: &mut Raw| {
+        raw.0.write_all(&ask).unwrap();
+        let (_, body) = raw.next().expect("an answer");
+        assert_eq!((body[0], &body[4..20]), (0xe2, &[&[7; 12][..], &[0; 4]].concat()[..]));
+    };
+    asks(&mut speaks);
+    for _ in 0..2 {
+        let (port, body) = silent.next().expect("another answer");
+        assert_eq!((port, body[0], &body[4..20]), (0, 0xe1, &[&[1; 12][..], &[0; 4]].concat()[..]));
+    }
+    asks(&mut silent);
+    // Who has spoken was told once.
+    asks(&mut speaks);
 }
 
 #[test]

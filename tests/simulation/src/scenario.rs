@@ -348,6 +348,17 @@ impl Fault {
         }
     }
 
+    /// How long it keeps back what is sent at most, also beyond its end: what waits for a bottleneck waits on when that has
+    /// gone, and nothing overtakes it.
+    #[must_use]
+    pub fn holds_up(&self) -> Ms {
+        match *self {
+            Self::Path(_, _, PathFault::Rate(rate, queue)) => queue * 1_000 / rate,
+            Self::Path(_, _, PathFault::Delay(delay)) => longest(delay),
+            _ => 0,
+        }
+    }
+
     /// The nodes without which it makes no sense.
     fn nodes(&self) -> Vec<usize> {
         match self {
@@ -456,10 +467,8 @@ impl Scenario {
     #[must_use]
     pub fn longest_way(&self) -> Ms {
         let held_up = |plan: &FaultPlan| match plan.fault {
-            Fault::Path(_, _, PathFault::Rate(rate, queue)) => queue * 1_000 / rate,
-            Fault::Path(_, _, PathFault::Delay(delay)) => longest(delay),
             Fault::Pause(_) => plan.until - plan.from,
-            _ => 0,
+            _ => plan.fault.holds_up(),
         };
         let queued = self.base.rate.map_or(0, |rate| self.base.queue * 1_000 / rate);
         let faults = self.faults.iter().filter(|plan| plan.on).map(held_up).max().unwrap_or(0);

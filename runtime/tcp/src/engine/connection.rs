@@ -23,6 +23,9 @@ use crate::tls;
 
 /// How long an end has to say who it is, from the first packet on.
 const BIND_WITHIN: Duration = Duration::from_secs(5);
+/// Who was told that it is bound and says nothing is told again after so long, then after twice as long, and so often.
+const TELL_AGAIN: Duration = Duration::from_secs(2);
+const TELLINGS: u32 = 4;
 /// How long the threads that receive may leave their messages where they are; then those of this connection are dropped,
 /// as a full UDP socket does, so that discovery on it goes on.
 const TAKE_WITHIN: Duration = Duration::from_secs(1);
@@ -125,6 +128,16 @@ impl Cause {
     }
 }
 
+/// The answer to who has said who it is.
+///
+/// Fast DDS (2.9.1 at least) overlooks it as long as it has not decided which logical port to ask for. On a busy machine the
+/// answer is faster than that. It would wait for another one as long as the connection lasts, and never send anything.
+struct Told {
+    transaction: Transaction,
+    again: Instant,
+    times: u32,
+}
+
 pub(super) struct Connection {
     pub(super) link: Arc<Link>,
     pub(super) stage: Stage,
@@ -139,6 +152,8 @@ pub(super) struct Connection {
     from: Locator,
     began: Instant,
     asked: bool,
+    /// Until something comes behind it.
+    told: Option<Told>,
     /// What found no room with those who receive; it is not read from meanwhile.
     waiting: VecDeque<Arrived>,
     /// Since when there was not room for everything.
@@ -162,6 +177,7 @@ impl Connection {
             from,
             began: now,
             asked: false,
+            told: None,
             waiting: VecDeque::new(),
             full_since: None,
         }
@@ -296,6 +312,7 @@ impl Connection {
         bytes: SharedBytes,
         now: Instant,
     ) -> Result<(), Cause> {
+        self.told = None;
         if header.port == 0 {
             let (message, transaction) = Message::decode(&bytes).map_err(Cause::Nonsense)?;
             return message.map_or(Ok(()), |message| self.obey(shared, message, &transaction, now));
@@ -382,6 +399,7 @@ impl Connection {
             return Err(Cause::Nonsense(Nonsense::Control("it is announced under no address of TCP")));
         };
         answer(Code::OK)?;
+        self.told = Some(Told { transaction: *transaction, again: now + TELL_AGAIN, times: 0 });
         let seen = SocketAddr::new(self.link.remote.ip().to_canonical(), address.port());
         self.from = Locator::tcp(seen, 0);
         self.keys = vec![self.from];
@@ -419,6 +437,19 @@ impl Connection {
         }
     }
 
+    /// Answers once more, if nothing has come since the last time.
+    fn tell_again(&mut self, shared: &Shared, now: Instant) -> Result<(), Cause> {
+        let Some(told) = self.told.as_mut().filter(|told| told.again <= now && told.times < TELLINGS) else {
+            return Ok(());
+        };
+        told.times += 1;
+        told.again = now + TELL_AGAIN * (1 << told.times);
+        let transaction = told.transaction;
+        let local = self.link.stream.local_addr().map_err(Cause::Failed)?;
+        let message = Message::Bound { code: Code::OK, locator: shared.own_locator(local) };
+        self.control(&message, Some(&transaction))
+    }
+
     /// Looks whether what is expected of it has happened.
     pub(super) fn look(&mut self, shared: &Shared, now: Instant) -> Result<(), Cause> {
         if self.stage != Stage::Bound {
@@ -426,6 +457,7 @@ impl Connection {
             return if silent { Err(Cause::Silent(self.stage)) } else { Ok(()) };
         }
         self.deliver(shared, now);
+        self.tell_again(shared, now)?;
         let silent = now.saturating_duration_since(self.heard);
         if self.peer.is_some() && silent > GIVE_UP_AFTER && self.waiting.is_empty() {
             return Err(Cause::Lost);

@@ -120,10 +120,16 @@ impl Raw {
         }
     }
 
-    /// Whether the other end closes the connection.
+    /// Whether the other end closes the connection, within [`PATIENCE`] after the last octet.
     pub fn is_closed(&mut self) -> bool {
-        while self.next().is_some() {}
-        true
+        let mut octets = [0; 4096];
+        loop {
+            match self.0.read(&mut octets) {
+                Ok(0) => return true,
+                Ok(_) => {}
+                Err(error) => return error.kind() == std::io::ErrorKind::ConnectionReset,
+            }
+        }
     }
 }
 

@@ -140,7 +140,7 @@ pub(super) fn peaks(run: &Run<'_>, found: &mut Vec<Violation>) {
         let [(from, before), (until, after)] = second else { continue };
         for (index, sent) in after.iter().zip(before).map(|(after, before)| after - before).enumerate() {
             let seconds = (until - from).div_ceil(1_000 * MS);
-            let new = nodes * fragments_until(run, index, *until) * if is_futile(run) { 25 } else { 2 };
+            let new = copies_until(run, index, *until) * if is_futile(run) { 25 } else { 2 };
             let most = seconds * (nodes * (40 + 6 * endpoints) + new) + answers(run, index, (*from, *until));
             if sent > most {
                 let (from, until) = (from / MS, until / MS);
@@ -222,10 +222,23 @@ fn is_futile(run: &Run<'_>) -> bool {
     run.scenario.faults.iter().any(|plan| plan.on && matches!(plan.class, Class::Mtu | Class::Rate))
 }
 
-/// Datagrams that all changes written on a node take so far.
-fn fragments_until(run: &Run<'_>, node: usize, until: Nanos) -> u64 {
+/// Datagrams that all changes written on a node take so far, each to every node. Readers ask by themselves, so where a writer has
+/// more readers than there are nodes each of them may be sent all of it.
+fn copies_until(run: &Run<'_>, node: usize, until: Nanos) -> u64 {
     let room = run.scenario.nodes[node].max_message_size as u64 - 100;
+    let nodes = run.machines.iter().flatten().count();
+    let plans = &run.scenario.endpoints;
+    let asks = |writer: &WriterLog, reader: &ReaderLog| {
+        let (offer, request) = (&plans[writer.plan], &plans[reader.plan]);
+        let reliable = offer.qos.reliable && request.qos.reliable;
+        offer.topic == request.topic && reliable && reader.node != node && reader.created <= until
+    };
     let writers = run.log.writers.iter().filter(|writer| writer.node == node);
-    let changes = writers.flat_map(|writer| &writer.changes).filter(|change| change.at <= until);
-    changes.map(|change| 1 + change.len as u64 / room).sum()
+    let copies = writers.map(|writer| {
+        let readers = run.log.readers.iter().filter(|reader| asks(writer, reader)).count();
+        let changes = writer.changes.iter().filter(|change| change.at <= until);
+        let datagrams: u64 = changes.map(|change| 1 + change.len as u64 / room).sum();
+        datagrams * readers.max(nodes) as u64
+    });
+    copies.sum()
 }

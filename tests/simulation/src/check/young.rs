@@ -5,7 +5,7 @@ use dunlin_rtps::ChangeKind;
 use crate::failure::Violation;
 use crate::log::{Nanos, ReaderLog, WriterLog, Written};
 use crate::run::{MS, Run};
-use crate::scenario::{Fault, Ms};
+use crate::scenario::{Fault, FaultPlan, Ms};
 
 /// After a fault all is as usual: what it held back was repaired.
 const SETTLED: Nanos = 2_000 * MS;
@@ -82,7 +82,9 @@ fn due_at(
     let look = reader.looks.get(look).copied().filter(|look| *look <= until)?;
     let faults = run.scenario.faults.iter().filter(|plan| plan.on);
     let near = |begin: Nanos, end: Nanos| begin <= look && change.at <= end + SETTLED;
-    if faults.into_iter().any(|plan| near(plan.from * MS, plan.until * MS)) {
+    // What a bottleneck has kept back when it goes arrives later.
+    let over = |plan: &FaultPlan| (plan.until + plan.fault.holds_up()) * MS;
+    if faults.into_iter().any(|plan| near(plan.from * MS, over(plan))) {
         return None;
     }
     let depth = [offer.keep_last, request.keep_last].into_iter().flatten().min();
