@@ -254,6 +254,15 @@ impl WriterProxy {
             && self.cfg.vendor.does(Behaviour::SpeaksDunlin)
     }
 
+    /// Passes over a change in fragments that may be for others. What came before it is of no use to this reader, which has shown
+    /// nothing yet: it begins behind, and lacks nothing.
+    pub(super) fn begin_behind(&mut self, sn: SequenceNumber) {
+        if let Some(store) = self.store.if_made() {
+            store.remove_through(sn);
+            self.blocked = false;
+        }
+    }
+
     /// A writer that speaks need not be asked any more, unless it is to show that it knows this reader.
     fn heard(&mut self) {
         if self.knows_reader || !self.insisted {

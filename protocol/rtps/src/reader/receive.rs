@@ -133,7 +133,7 @@ impl Reader {
     ) {
         let Some(index) = self.addressed(state.source_prefix, frag.writer_id, frag.reader_id) else { return };
         let sn = frag.writer_sn;
-        if !self.is_new(index, sn) || self.is_overheard(index, frag.reader_id) {
+        if !self.is_new(index, sn) || self.passes_over(index, sn, frag.reader_id) {
             return;
         }
         if is_for_another(frag.inline_qos.as_ref(), state.source_version, self.cfg.guid) {
@@ -174,9 +174,14 @@ impl Reader {
     }
 
     /// Whether fragments name nobody, and may be of a change that is sent again to other readers here and is older than this one.
-    fn is_overheard(&self, index: usize, reader_id: EntityId) -> bool {
-        reader_id == EntityId::UNKNOWN
-            && self.writers.get(index).is_some_and(|proxy| proxy.may_be_unknown_to_its_writer())
+    fn passes_over(&mut self, index: usize, sn: SequenceNumber, reader_id: EntityId) -> bool {
+        let proxy = self.writers.get_mut(index);
+        let proxy =
+            proxy.filter(|proxy| reader_id == EntityId::UNKNOWN && proxy.may_be_unknown_to_its_writer());
+        proxy.is_some_and(|proxy| {
+            proxy.begin_behind(sn);
+            true
+        })
     }
 
     /// Takes a complete change that is not settled yet.

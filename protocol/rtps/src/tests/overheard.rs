@@ -147,3 +147,23 @@ fn fragments_for_others_are_not_new_to_a_volatile_reader_that_its_writer_has_not
         assert_eq!(target.sink.got, got, "{vendor:?}, which has met the reader: {own}");
     }
 }
+
+/// It has overheard a change of one datagram, and then passes over some in fragments.
+#[test]
+fn a_volatile_reader_that_its_writer_has_not_met_lacks_nothing_that_it_passes_over() {
+    let mut target = Target::new(1, ReaderConfig::default());
+    let vendor = VendorId::DUNLIN;
+    let cfg = WriterProxyConfig { guid: WRITER, reliable: true, vendor, ..Default::default() };
+    target.reader.match_writer(at(0), cfg, &mut target.out);
+    target.receive(at(1), &heartbeat(None, 1, 2, 1));
+    target.receive(at(2), &data(3));
+    for sn in 4..=6 {
+        target.receive(at(3), &in_one_fragment(sn));
+    }
+    target.receive(at(4), &heartbeat(None, 6, 6, 2));
+    target.receive(at(5), &heartbeat(None, 7, 6, 3));
+    assert_eq!((target.sink.got.as_slice(), target.sink.lost), (&[][..], 0));
+    target.receive(at(6), &data(7));
+    target.receive(at(6), &data(8));
+    assert_eq!((target.sink.got.as_slice(), target.sink.lost), (&[7, 8][..], 0));
+}
