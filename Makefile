@@ -20,7 +20,7 @@ LOOM_CRATES := $(foreach c,sync buf shm engine driver,-p dunlin-$(c)) -p dunlin
 LOOM = env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom"
 SHUTTLE = env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle"
 
-.PHONY: help demo test test-deep evidence attack attacks lint unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample router-graphs router-mutants durability-kill durability-crashes durability-mutants recorder-cuts recorder-python scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense pictures
+.PHONY: help demo surveillance test test-deep evidence attack attacks lint unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample router-graphs router-mutants durability-kill durability-crashes durability-mutants recorder-cuts recorder-python scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense pictures
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -28,6 +28,12 @@ help:
 demo: ## live video over DDS in a browser; SECONDS=30 ends by itself
 	@scripts/setup.sh build demo
 	@scripts/demo.sh "$(if $(filter command line,$(origin SECONDS)),$(DEMO_SECONDS))"
+
+surveillance: ## cameras, their recorder, a router and monitors with pages, as processes; SECONDS=30 ends by itself
+	@scripts/setup.sh build
+	@scripts/programs.sh dunlin-surveillance
+	@DUNLIN_NETWORK_INTERFACES=$${DUNLIN_NETWORK_INTERFACES:-lo} $(or $(CARGO_TARGET_DIR),target)/debug/dunlin-surveillance run \
+		--folder .cache/surveillance $(if $(filter command line,$(origin SECONDS)),--seconds $(SECONDS))
 
 test: ## everything: lint, unit, model checks, cross builds, other vendors, network, browser
 	@scripts/test.sh
@@ -69,10 +75,10 @@ miri-short: ## Miri on locks and buffers under several schedules (nightly)
 tsan: ## ThreadSanitizer on all tests with threads; ROUNDS=5 repeats (nightly)
 	ROUNDS=$(or $(ROUNDS),1) $(PROOF) tsan -- scripts/tsan.sh
 
-cross: ## no_std for thumbv7em, everything but the video program for armv7, unit and wire tests under emulation
+cross: ## no_std for thumbv7em, everything but the video programs for armv7, unit and wire tests under emulation
 	@scripts/setup.sh build cross
 	cargo check --quiet --target thumbv7em-none-eabihf --no-default-features $(PROTOCOL_CRATES)
-	cargo check --quiet --target armv7-unknown-linux-gnueabihf --workspace --exclude dunlin-video
+	cargo check --quiet --target armv7-unknown-linux-gnueabihf --workspace --exclude dunlin-video --exclude dunlin-surveillance
 	cargo test --quiet --target armv7-unknown-linux-gnueabihf $(PROTOCOL_CRATES) --lib --test golden --test vectors --test captured --test views
 
 cross-full: ## everything built for armv7, all protocol tests under emulation
@@ -109,7 +115,7 @@ network: ## network namespaces: 921,600-byte samples over 100 Mbit/s; addresses 
 	@scripts/setup.sh build test
 	$(PROOF) network -- tests/network/all.sh
 
-browser: ## the pages of the demo, of dunlin shapes and of dunlin record in headless Chromium
+browser: ## the pages of the demo, of dunlin shapes, dunlin record and of a monitor in headless Chromium
 	@scripts/setup.sh build demo browser
 	$(PROOF) browser -- scripts/browser-test.sh
 

@@ -8,7 +8,12 @@ export const DOMAIN = String(100 + (process.pid % 100));
 
 /** Starts the program and shows its lines. `opened` is the address of its page, `exited` how it ended. */
 export function start(binary, args) {
-  const child = spawn(binary, [...args, "--domain", DOMAIN], { stdio: ["ignore", "pipe", "pipe"] });
+  return startWith(binary, [...args, "--domain", DOMAIN]);
+}
+
+/** The same for a program that is told its domains in another way. */
+export function startWith(binary, args) {
+  const child = spawn(binary, args, { stdio: ["ignore", "pipe", "pipe"] });
   const exited = new Promise((resolve) => child.on("exit", (code, signal) => resolve({ code, signal })));
   const running = { child, exited, lastLine: "" };
   running.opened = new Promise((resolve, reject) => {

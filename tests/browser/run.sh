@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs a browser test against a binary: run.sh video|shapes|recorder BINARY [options of video.mjs, shapes.mjs …]
+# Runs a browser test against a binary: run.sh video|shapes|recorder|surveillance BINARY [options of video.mjs, shapes.mjs …]
 # Needs node with npm, and Chromium (Debian: apt-get install chromium), at /usr/bin/chromium or named by CHROMIUM.
 set -euo pipefail
 
-usage="usage: run.sh video|shapes|recorder BINARY [--clip FILE] [--camera PROGRAM] [--screenshot FILE] [--mode jpeg]"
+usage="usage: run.sh video|shapes|recorder|surveillance BINARY [--clip FILE] [--camera PROGRAM] [--screenshot FILE] [--mode jpeg]"
 test=${1:?$usage}
 binary=$(realpath "${2:?$usage}")
 shift 2

@@ -45,7 +45,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("tools", &["dunlin-bench-adapter", "dunlin-bench", "dunlin-shapes", "dunlin-cli"]),
-    ("apps", &[]),
+    ("apps", &["dunlin-video", "dunlin-surveillance"]),
     (
         "tests",
         &[
