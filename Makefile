@@ -137,8 +137,8 @@ sim: ## random scenarios in the simulator: all seeds that ever failed, and some 
 		$(or $(CARGO_TARGET_DIR),target)/release/dunlin-simulation campaign $(if $(FIRST),--first $(FIRST)) \
 		$(if $(SEEDS),--seeds $(SEEDS) --state target/simulation/$(SEEDS)-$(or $(FIRST),1).txt,--known $(if $(FIRST),--seeds 2000,--fresh))
 
-mutants: ## deliberate protocol bugs, each of which the simulation must find within 1000 seeds
-	$(PROOF) mutants -- tests/simulation/mutants.sh
+mutants: ## deliberate protocol bugs, each of which the simulation must find within 1000 seeds, or tests; NAMES="ack-base" some, NAMES=checks those that tests find
+	$(if $(NAMES),,$(PROOF) mutants -- )tests/simulation/mutants.sh $(NAMES)
 
 router-graphs: ## random graphs of routers in the simulator, each sample once in each domain; GRAPHS=1000 so many (100 by default)
 	@scripts/setup.sh build

@@ -83,6 +83,8 @@ impl Checker<'_> {
         let discovery = &self.config.discovery;
         let period = discovery.announcement_period;
         self.that(period > Duration::ZERO, "discovery.announcement_period", "must be longer than zero");
+        let text = "must be 100ms or more: others do not believe a shorter one";
+        self.that(discovery.lease_duration >= Duration::from_millis(100), "discovery.lease_duration", text);
         let text = "must be shorter than discovery.lease_duration";
         self.that(period < discovery.lease_duration, "discovery.announcement_period", text);
         self.architecture();

@@ -150,7 +150,7 @@ schema! {
         server: bool = false;
         /// Time between announcements; shorter than the lease.
         announcement_period: Duration = driver().announcement_period;
-        /// How long others keep this participant without a sign of life.
+        /// How long others keep this participant without a sign of life; 100ms or more.
         lease_duration: Duration = driver().lease_duration;
         /// Announce the name of this host, the process id and the name of the program's file, as properties of the
         /// participant, for tools such as dunlin ls. On an untrusted network, turn it off.
@@ -399,7 +399,7 @@ schema! {
         /// discovery. It shows that it receives at the latter only, so the others may be those of a victim.
         foreign_locators: bool = quotas().foreign_locators;
         /// Send nothing to a new place of a participant, and drop what comes in its name from there, until it has answered there.
-        /// Off by default: a host that changes its address may then not be found again behind routers that translate addresses.
+        /// Off by default: it was not tried with the programs of other vendors yet.
         verify_places: bool = quotas().verify_places;
     }
     /// Types of topics (DDS-XTypes), see `docs/xtypes.md`.

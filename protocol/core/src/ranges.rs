@@ -96,6 +96,15 @@ impl SnRanges {
         self.ranges.last().map(|range| range.last)
     }
 
+    /// How many members lie in an interval (saturating).
+    #[must_use]
+    pub fn count_within(&self, range: SnRange) -> u64 {
+        self.ranges.iter().fold(0, |sum: u64, known| {
+            let inside = SnRange::new(known.first.max(range.first), known.last.min(range.last));
+            sum.saturating_add(inside.count())
+        })
+    }
+
     /// Adds an interval, merging what it touches. False, and nothing added, when that would make
     /// more than `max_intervals` intervals.
     pub fn insert(&mut self, range: SnRange, max_intervals: usize) -> bool {
@@ -127,6 +136,15 @@ impl SnRanges {
         if let Some(first) = self.ranges.first_mut() {
             first.first = first.first.max(sn.next());
         }
+    }
+
+    /// Removes every member at or above `sn`.
+    pub fn remove_from(&mut self, sn: SequenceNumber) {
+        let left = self.position(sn);
+        let Some(range) = self.ranges.get_mut(left) else { return };
+        let keep = range.first < sn;
+        range.last = range.last.min(sn.previous());
+        self.ranges.truncate(left.saturating_add(usize::from(keep)));
     }
 
     /// Removes one member, splitting its interval if it lies inside.
@@ -174,7 +192,7 @@ mod tests {
             for _ in 0..60 {
                 let first = rng.below(60) as i64;
                 let last = first + rng.below(8) as i64 - 1;
-                match rng.below(5) {
+                match rng.below(6) {
                     0 => {
                         ranges.remove_through(SequenceNumber(first));
                         model.retain(|n| *n > first);
@@ -182,6 +200,10 @@ mod tests {
                     1 => {
                         ranges.remove(SequenceNumber(first));
                         model.remove(&first);
+                    }
+                    2 => {
+                        ranges.remove_from(SequenceNumber(first));
+                        model.retain(|n| *n < first);
                     }
                     _ => {
                         assert!(ranges.insert(range(first, last), usize::MAX));

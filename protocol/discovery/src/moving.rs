@@ -170,8 +170,12 @@ impl Discovery {
         claim: Option<(Box<[u8]>, Latest)>,
     ) {
         let Some(participant) = self.participants.get_mut(&prefix) else { return };
-        let fresh =
-            named.metatraffic_unicast.iter().filter(|place| !participant.whereabouts.is_proven(place));
+        // It may have gone back to where it once was: what it has shown there is no news.
+        let is_claim = claim.is_some();
+        let fresh = named
+            .metatraffic_unicast
+            .iter()
+            .filter(|place| is_claim || !participant.whereabouts.is_proven(place));
         let rng = &mut self.rng;
         let asked: Vec<Asked> = fresh
             .map(|place| Asked { place: *place, nonce: rng.next_u64() as i32, answered: false })
@@ -224,16 +228,21 @@ impl Discovery {
             trial.came_from(from);
         }
         if trial.next.is_none() {
-            self.ask_at_new_places(now.mono, prefix, out);
+            self.ask_at_new_places(now, prefix, out);
         }
         self.end_trial(now, prefix, out, fx);
     }
 
-    fn ask_at_new_places(&mut self, now: MonoTime, prefix: GuidPrefix, out: &mut Outbox) {
+    /// Asks at new places. Who has forgotten this participant meanwhile would not answer, so the announcement comes with some of the
+    /// questions.
+    fn ask_at_new_places(&mut self, now: Now, prefix: GuidPrefix, out: &mut Outbox) {
+        let announcement = self.announcer.data_len();
         let Some(participant) = self.participants.get_mut(&prefix) else { return };
         let can_answer = participant.data.vendor.does(Behaviour::SpeaksDunlin);
         let Some(trial) = &mut participant.whereabouts.trial else { return };
-        let (asked, is_claim) = (trial.ask(now, QUESTION), trial.claim.is_some());
+        let introduces = trial.introduces();
+        let octets = if introduces { QUESTION.saturating_add(announcement) } else { QUESTION };
+        let (asked, is_claim) = (trial.ask(now.mono, octets), trial.claim.is_some());
         if let Some(next) = trial.next {
             self.trials.insert((next, prefix));
         }
@@ -241,6 +250,10 @@ impl Discovery {
             self.ask_at_known_places(prefix, out);
         }
         for Asked { place, nonce, .. } in asked.into_iter().filter(|_| can_answer) {
+            let first = out.datagram_count();
+            if introduces {
+                self.announcer.send_directed(now, self.config.guid_prefix, Some(prefix), &[place], out);
+            }
             let mut message = MessageBuilder::new(out, self.config.guid_prefix);
             message.info_dst(prefix);
             message.echo_request(&EchoRequest {
@@ -249,6 +262,7 @@ impl Discovery {
                 count: nonce,
             });
             message.finish(&[place]);
+            join_directed(out, first, self.config.max_message_size);
         }
     }
 
@@ -263,7 +277,7 @@ impl Discovery {
             self.trials.remove(&(due, prefix));
             let trial = self.participants.get(&prefix).and_then(|known| known.whereabouts.trial.as_deref());
             if trial.is_some_and(|trial| trial.next == Some(due)) {
-                self.ask_at_new_places(now.mono, prefix, out);
+                self.ask_at_new_places(now, prefix, out);
                 self.end_trial(now, prefix, out, fx);
             }
         }

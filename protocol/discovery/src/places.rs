@@ -258,6 +258,12 @@ impl Trial {
         true
     }
 
+    /// Whether the next question comes with the announcement: the second one, so that the first ones cost little, and those that
+    /// answer another announcement each.
+    pub(crate) const fn introduces(&self) -> bool {
+        self.questions == 1 || self.questions >= MOST_QUESTIONS
+    }
+
     /// Where to ask now with a message of so many octets; they count as sent.
     pub(crate) fn ask(&mut self, now: MonoTime, octets: usize) -> Vec<Asked> {
         let credit = self.heard.saturating_mul(MOST_PER_OCTET).saturating_sub(self.sent);

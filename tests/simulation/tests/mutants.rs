@@ -64,8 +64,10 @@ fn every_deliberate_bug_fits_the_sources() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = own.join("../..");
     let mut count = 0;
-    for entry in fs::read_dir(own.join("mutants")).expect("there are some") {
-        let path = entry.expect("it can be read").path();
+    let folders =
+        ["mutants", "mutants/checks"].map(|name| fs::read_dir(own.join(name)).expect("there are some"));
+    let paths = folders.into_iter().flatten().map(|entry| entry.expect("it can be read").path());
+    for path in paths.filter(|path| path.is_file()) {
         let name = path.display();
         let patch = fs::read_to_string(&path).expect("it can be read");
         assert!(!patch.lines().next().unwrap_or("").is_empty(), "{name} does not say what is wrong");

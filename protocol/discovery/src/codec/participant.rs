@@ -15,6 +15,8 @@ use crate::{
 
 /// What a participant that announces no lease gets (RTPS 2.5 §9.6.3.2).
 const DEFAULT_LEASE: Duration = Duration::from_secs(100);
+/// A participant with a shorter one would not be known long enough for anything: nobody asks for that but in another's name.
+const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 
 /// Reads an announcement from a payload. `source` is the vendor in the message header, which decides whether vendor
 /// parameters mean something. `left_out` counts the entries of lists for which there was no room.
@@ -55,7 +57,7 @@ pub(crate) fn decode_participant(
         let value = Value::new(parameter.value, list.endianness(), rules);
         read_parameter(&mut data, parameter.pid, value)?;
     }
-    if data.lease_duration <= Duration::ZERO {
+    if data.lease_duration < SHORTEST_LEASE {
         return Err(DecodeError::Malformed);
     }
     Ok(data)

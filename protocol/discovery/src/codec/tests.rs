@@ -398,14 +398,17 @@ fn what_is_missing_or_wrong_is_refused() {
     assert!(unknown(0x0abc).is_ok() && unknown(0x8abc).is_ok());
     // All zeros are what some peers send for a policy that does not concern them.
     assert!(decode_with(|list| _ = list.put_bytes(pid::DURABILITY_SERVICE, &[0; 28])).is_ok());
-    let zero_lease = {
+    let with_lease = |lease: Duration| {
         let mut list = ParameterListBuilder::payload(Endianness::Little);
         list.put_guid(pid::PARTICIPANT_GUID, Guid::new(captured_prefix(), EntityId::PARTICIPANT));
         list.put_u32(pid::BUILTIN_ENDPOINT_SET, 0x3f);
-        list.put_duration(pid::PARTICIPANT_LEASE_DURATION, Duration::ZERO);
+        list.put_duration(pid::PARTICIPANT_LEASE_DURATION, lease);
         decode_participant(&list.finish(), VendorId::UNKNOWN, &QUOTAS, &Cell::new(0))
     };
-    assert_eq!(zero_lease, Err(DecodeError::Malformed));
+    for short in [Duration::ZERO, Duration::from_micros(1), Duration::from_millis(99)] {
+        assert_eq!(with_lease(short), Err(DecodeError::Malformed));
+    }
+    assert!(with_lease(Duration::from_millis(100)).is_ok());
 }
 
 #[test]

@@ -8,12 +8,13 @@ use dunlin_core::{
     Duration, EntityId, Guid, Locator, ProtocolVersion, SequenceNumber, SequenceNumberSet, StatusInfo,
     VendorId,
 };
+use dunlin_engine::Locators;
 use dunlin_wire::{
     AckNack, DataSpec, Gap, Heartbeat, InfoSrc, MessageBuilder, PayloadSpec, inline_qos_for_status, pid,
 };
 
 use crate::announcements::{endpoint, participant};
-use crate::common::unpack;
+use crate::common::{Net, config, unpack};
 use crate::target::{HUGE, Target, message};
 
 const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 66);
@@ -235,6 +236,34 @@ fn two_that_move_at_once_find_each_other_again() {
     target.net.settle();
     assert_eq!(target.writer.acked_by_all(), target.writer.last_sn());
     target.still_talks();
+}
+
+/// It does not hear this one at its new place, and forgets it; so it would answer no question there.
+#[test]
+fn a_peer_that_has_forgotten_this_one_is_found_where_it_went() {
+    let (home, other) = (Ipv4Addr::new(10, 0, 0, 2), Ipv4Addr::new(10, 0, 7, 2));
+    let place = |address| Locator::udp_v4(address, 7410);
+    let mut net = Net::with_configs((0..2).map(|index| {
+        let mut config = config(index);
+        config.quotas.verify_places = true;
+        config.locators.metatraffic_multicast.clear();
+        config.spdp_destinations.clear();
+        config.initial_peers = if index == PEER { vec![place(Ipv4Addr::new(10, 0, 0, 1))] } else { vec![] };
+        config
+    }));
+    net.start();
+    net.unreachable = Some(place(other));
+    let both = [home, other].map(place).to_vec();
+    let locators = Locators { metatraffic_unicast: both, ..config(PEER).locators };
+    net.with(PEER, |participant, now, out| participant.set_locators(now, locators, out));
+    net.run(Duration::from_secs(1));
+    net.move_to(PEER, other);
+    net.run(Duration::from_secs(30));
+    let known = |net: &Net, node: usize| net.nodes[node].participant.discovered_participants().len();
+    assert_eq!((known(&net, 0), known(&net, PEER)), (1, 0), "one has forgotten the other");
+    net.unreachable = None;
+    net.run(Duration::from_secs(8));
+    assert_eq!((known(&net, 0), known(&net, PEER)), (1, 1));
 }
 
 /// A megabyte of announcements made each sample twelve thousand datagrams.

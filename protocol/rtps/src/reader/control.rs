@@ -53,7 +53,7 @@ impl Reader {
         self.note_addressee(index, source, heartbeat.reader_id);
         let Some(proxy) = self.writers.get_mut(index) else { return false };
         if proxy.reliable {
-            proxy.announce(heartbeat.first_sn, heartbeat.last_sn);
+            proxy.announce(now.mono, heartbeat.first_sn, heartbeat.last_sn);
             if heartbeat.reader_id != EntityId::UNKNOWN && heartbeat.last_sn < SequenceNumber::FIRST {
                 proxy.begins_with_the_first();
             }

@@ -4,6 +4,7 @@ mod acknowledge;
 mod config;
 mod control;
 mod incoming;
+mod passed_over;
 mod proxy;
 mod reassembly;
 mod receive;

@@ -1,5 +1,6 @@
 //! RTPS 2.5 §8.4.10.4 "RTPS WriterProxy": what a reader remembers of one matched writer.
 
+use super::passed_over::PassedOver;
 use super::store::OutOfOrder;
 use super::{Incoming, Reassembly};
 use crate::count::CountFilter;
@@ -72,8 +73,9 @@ pub(super) struct WriterProxy {
     pub(super) reliable: bool,
     /// The next change to deliver. Everything before it was delivered, is irrelevant or is lost.
     pub(super) expected: SequenceNumber,
-    /// The first change passed over at once with more than any writer has in flight, since one was last delivered.
-    skipped_from: Option<SequenceNumber>,
+    passed_over: Lazy<PassedOver>,
+    /// Changes through this one come before those of a volatile reader: the first GAP has said so.
+    begins_after: SequenceNumber,
     /// What the writer has is known: it was heard.
     pub(super) synced: bool,
     /// Where a volatile reader starts is certain: a GAP has said so, a change was delivered, or nothing was written yet when
@@ -138,7 +140,8 @@ impl WriterProxy {
             cfg,
             reliable,
             expected: SequenceNumber::FIRST,
-            skipped_from: None,
+            passed_over: Lazy::default(),
+            begins_after: SequenceNumber::ZERO,
             synced: false,
             started: false,
             told: false,
@@ -278,6 +281,7 @@ impl WriterProxy {
             self.heard();
             if !self.started && !self.cfg.durable {
                 self.started = true;
+                self.begins_after = range.last;
                 if let Some(store) = self.store.if_made() {
                     store.remove_through(range.last);
                 }
@@ -294,8 +298,9 @@ impl WriterProxy {
     }
 
     /// The writer has changes from `first` to `last`.
-    pub(super) fn announce(&mut self, first: SequenceNumber, last: SequenceNumber) {
+    pub(super) fn announce(&mut self, now: MonoTime, first: SequenceNumber, last: SequenceNumber) {
         self.take_back_skips(first, last);
+        self.take_back_gaps(now, last.max(self.begins_after));
         if !self.resumed && !(self.synced && (self.started || self.told)) {
             self.uncounted_before = self.counted_from(first);
         }
@@ -333,14 +338,32 @@ impl WriterProxy {
         if self.expected.0.saturating_sub(last.0) <= OUT_OF_REACH {
             return;
         }
-        let resume = self.skipped_from.unwrap_or(last.next());
+        let resume = self.passed_over.skipped_from().unwrap_or(last.next());
         if let Some(store) = self.store.if_made() {
             store.remove_after(last.plus(OUT_OF_REACH));
         }
-        (self.expected, self.skipped_from, self.blocked) = (resume, None, false);
+        (self.expected, self.blocked) = (resume, false);
+        self.begins_after = SequenceNumber::ZERO;
+        self.passed_over.forget();
         self.floor = first;
         self.irrelevant.clear();
         (self.ack.sent_base, self.ack.sent_announced) = (resume, resume.previous());
+    }
+
+    /// The writer has not written what is behind `last`, so nobody but somebody else has called it irrelevant, unless its HEARTBEAT is
+    /// older. Nothing of what was passed over has been delivered.
+    fn take_back_gaps(&mut self, now: MonoTime, last: SequenceNumber) {
+        let ahead = |range: &SnRange| SnRange::new(range.first.max(last.next()), range.last);
+        if self.irrelevant.last().is_some_and(|sn| sn > last) {
+            let passed = self.passed_over.made();
+            self.irrelevant.as_slice().iter().for_each(|range| passed.doubt(now, ahead(range)));
+            self.irrelevant.remove_from(last.next());
+        }
+        let Some(passed) = self.passed_over.if_made() else { return };
+        if let Some(resume) = passed.take_back(now, self.expected, last) {
+            self.expected = resume;
+            (self.ack.sent_base, self.ack.sent_announced) = (resume, resume.previous());
+        }
     }
 
     /// Delivers what is in order: after the expected change was put into the store, or a hole was closed.
@@ -364,10 +387,13 @@ impl WriterProxy {
                 return;
             }
             if hole.is_none() {
-                self.lose(target, sink, stats);
+                self.lose(now.mono, target, sink, stats);
+            } else if target.previous() > self.announced.max(self.begins_after) {
+                let from = self.expected.max(self.begins_after.next());
+                self.passed_over.made().pass(from);
             }
             if target.0.saturating_sub(self.expected.0) > OUT_OF_REACH {
-                self.skipped_from.get_or_insert(self.expected);
+                self.passed_over.made().skip(self.expected);
             }
             self.skip_to(target);
         }
@@ -383,9 +409,16 @@ impl WriterProxy {
     }
 
     /// Counts the changes from the expected one up to but not including `target` as lost.
-    fn lose(&mut self, target: SequenceNumber, sink: &mut dyn DeliverySink, stats: &mut ReaderStats) {
-        let first = self.expected.max(self.uncounted_before);
-        report_lost(self.cfg.guid, SnRange::new(first, target.previous()).count(), sink, stats);
+    fn lose(
+        &mut self,
+        now: MonoTime,
+        target: SequenceNumber,
+        sink: &mut dyn DeliverySink,
+        stats: &mut ReaderStats,
+    ) {
+        let gone = SnRange::new(self.expected.max(self.uncounted_before), target.previous());
+        let count = gone.count().saturating_sub(self.passed_over.not_lost(now, gone));
+        report_lost(self.cfg.guid, count, sink, stats);
     }
 
     /// Offers the expected change to the sink; a rejected one goes back to the front of the store.
@@ -414,7 +447,9 @@ impl WriterProxy {
                 }
                 stats.delivered = stats.delivered.saturating_add(1);
                 self.started = true;
-                self.skipped_from = None;
+                if let Some(passed) = self.passed_over.if_made() {
+                    passed.deliver();
+                }
                 self.expected = self.expected.next();
                 if !self.irrelevant.is_empty() {
                     self.irrelevant.remove_through(self.expected.previous());
@@ -451,11 +486,8 @@ impl WriterProxy {
     ) {
         if self.synced {
             let skipped = SnRange::new(self.expected.max(self.uncounted_before), sn.previous());
-            let irrelevant = self.irrelevant.as_slice().iter().fold(0u64, |sum, range| {
-                let inside = SnRange::new(range.first.max(skipped.first), range.last.min(skipped.last));
-                sum.saturating_add(inside.count())
-            });
-            report_lost(self.cfg.guid, skipped.count().saturating_sub(irrelevant), sink, stats);
+            let lost = skipped.count().saturating_sub(self.irrelevant.count_within(skipped));
+            report_lost(self.cfg.guid, lost, sink, stats);
         }
         self.synced = true;
         self.skip_to(sn);

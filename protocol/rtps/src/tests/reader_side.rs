@@ -245,6 +245,67 @@ fn gaps_and_first_available_close_holes() {
     assert_eq!(target.reader.stats().lost, 2);
 }
 
+/// Somebody else has called changes irrelevant that the writer has not written.
+#[test]
+fn a_gap_that_a_heartbeat_contradicts_is_undone() {
+    let mut target = synced(ReaderConfig::default(), 1);
+    target.receive(at(2), &data(1));
+    // Ahead of what is expected, and from there on.
+    target.receive(at(3), &gap(4, 1_000, &[]));
+    target.receive(at(4), &gap(2, 4, &[]));
+    assert_eq!(target.sink.got, [1]);
+    target.receive(at(5), &heartbeat(1, 2, 2, true));
+    assert_eq!(target.sent(), [ack(2, &[2], false)], "what was passed over is asked for");
+    for sn in 2..=5 {
+        target.receive(at(6), &data(sn));
+    }
+    assert_eq!((target.sink.got.clone(), target.sink.lost), (vec![1, 2, 3, 4, 5], 0));
+    // What the writer says itself stays.
+    target.receive(at(7), &gap(6, 9, &[]));
+    target.receive(at(8), &heartbeat(1, 8, 3, true));
+    assert_eq!(target.sent(), [ack(9, &[], false)]);
+}
+
+#[test]
+fn what_an_older_heartbeat_takes_back_is_not_lost_when_it_is_gone() {
+    for (later, lost) in [(5, 0), (2_000_000, 3)] {
+        let mut target = synced(ReaderConfig::default(), 1);
+        target.receive(at(2), &data(1));
+        target.receive(at(3), &gap(2, 5, &[]));
+        target.receive(at(4), &heartbeat(1, 2, 2, true));
+        target.receive(at(4 + later), &heartbeat(5, 5, 3, true));
+        target.receive(at(5 + later), &data(5));
+        assert_eq!((target.sink.got.clone(), target.sink.lost), (vec![1, 5], lost), "{later} µs later");
+    }
+}
+
+/// A writer calls changes irrelevant that it has not announced yet: the two do not talk about it for ever.
+#[test]
+fn a_gap_that_is_repeated_holds_for_what_is_written() {
+    let mut target = synced(ReaderConfig::default(), 1);
+    target.receive(at(2), &data(1));
+    target.receive(at(3), &gap(2, 9, &[]));
+    target.receive(at(4), &heartbeat(1, 4, 2, true));
+    assert_eq!(target.sent(), [ack(2, &[2, 3, 4], false)]);
+    target.receive(at(5), &gap(2, 9, &[]));
+    target.receive(at(6), &heartbeat(1, 4, 3, false));
+    assert!(target.sent().is_empty(), "nothing is missing of what is written");
+    target.receive(at(7), &data(5));
+    assert_eq!((target.sink.got.clone(), target.sink.lost), (vec![1, 5], 0), "the rest may come");
+}
+
+#[test]
+fn where_a_volatile_reader_begins_is_not_taken_back() {
+    let mut target = Target::new(1, ReaderConfig::default());
+    target.match_writer(at(0), false);
+    target.receive(at(1), &gap(1, 8, &[]));
+    target.receive(at(2), &heartbeat(1, 5, 1, true));
+    target.receive(at(3), &data(4));
+    target.receive(at(4), &heartbeat(7, 8, 2, true));
+    target.receive(at(5), &data(8));
+    assert_eq!((target.sink.got.clone(), target.sink.lost), (vec![8], 0));
+}
+
 #[test]
 fn changes_removed_before_the_first_heartbeat_are_not_lost() {
     let mut target = Target::new(1, ReaderConfig::default());

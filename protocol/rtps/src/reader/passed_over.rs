@@ -1,0 +1,85 @@
+//! What a reader passed over. What a GAP has said of changes that no HEARTBEAT had announced: RTPS 2.5 §8.3.8.5. Somebody else may have said it in the name of the
+//! writer, so a HEARTBEAT that says less takes it back. It may also be older than the GAP: then the writer says again what will not
+//! come, if it still has it.
+
+use crate::lazy::Blank;
+use dunlin_core::{Duration, MonoTime, SequenceNumber, SnRange, SnRanges};
+
+/// A HEARTBEAT that is so much older than a GAP is not on the way any more.
+const ON_THE_WAY: Duration = Duration::from_secs(1);
+/// Intervals kept. What is beyond them counts as lost when it is gone.
+const MAX_INTERVALS: usize = 64;
+
+/// What was passed over, since a change was last delivered, because of what may not be the writer's word.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PassedOver {
+    /// The first change passed over at once with more than any writer has in flight.
+    skipped_from: Option<SequenceNumber>,
+    /// The first change passed over because a GAP named what no HEARTBEAT had announced.
+    passed_from: Option<SequenceNumber>,
+    /// Where the reader went back to last.
+    taken_back: Option<SequenceNumber>,
+    /// What was taken back. It is asked for again, but nobody has lost it if it was irrelevant indeed and is gone.
+    doubted: SnRanges,
+    until: MonoTime,
+}
+
+impl Blank for PassedOver {
+    const BLANK: &'static Self = &Self {
+        skipped_from: None,
+        passed_from: None,
+        taken_back: None,
+        doubted: SnRanges::new(),
+        until: MonoTime(0),
+    };
+}
+
+impl PassedOver {
+    /// Changes from this one on are passed over, more than any writer has in flight.
+    pub(super) fn skip(&mut self, from: SequenceNumber) {
+        self.skipped_from.get_or_insert(from);
+    }
+
+    pub(super) const fn skipped_from(&self) -> Option<SequenceNumber> {
+        self.skipped_from
+    }
+
+    /// Changes from this one on are passed over, because a GAP ahead of all HEARTBEATs names them.
+    pub(super) fn pass(&mut self, from: SequenceNumber) {
+        self.passed_from.get_or_insert(from);
+    }
+
+    /// Something was delivered: what was passed over before is not taken back any more.
+    pub(super) fn deliver(&mut self) {
+        (self.skipped_from, self.passed_from) = (None, None);
+    }
+
+    /// The writer says that it has changes up to `last`, and `expected` would be the next. From where on it is asked, if changes were
+    /// passed over. Those that it has are asked for once: if it calls them irrelevant again, they are.
+    pub(super) fn take_back(
+        &mut self,
+        now: MonoTime,
+        expected: SequenceNumber,
+        last: SequenceNumber,
+    ) -> Option<SequenceNumber> {
+        let from = self.passed_from.take().filter(|_| expected > last.next())?;
+        let again = self.taken_back.replace(from) == Some(from);
+        let resume = if again { from.max(last.next()) } else { from };
+        self.doubt(now, SnRange::new(resume, expected.previous()));
+        Some(resume)
+    }
+
+    /// Takes note that the word about a change does not hold.
+    pub(super) fn doubt(&mut self, now: MonoTime, range: SnRange) {
+        if now >= self.until {
+            self.doubted.clear();
+        }
+        self.doubted.insert(range, MAX_INTERVALS);
+        self.until = now.plus(ON_THE_WAY);
+    }
+
+    /// How many changes of an interval are not known to be lost although they are gone.
+    pub(super) fn not_lost(&self, now: MonoTime, range: SnRange) -> u64 {
+        if now < self.until { self.doubted.count_within(range) } else { 0 }
+    }
+}
