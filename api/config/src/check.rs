@@ -88,6 +88,7 @@ impl Checker<'_> {
         let text = "must be shorter than discovery.lease_duration";
         self.that(period < discovery.lease_duration, "discovery.announcement_period", text);
         self.architecture();
+        self.daemon();
         self.that(self.config.domain.id <= MAX_DOMAIN, "domain.id", "must be from 0 to 232");
         self.that(self.config.domain.tag.len() <= 256, "domain.tag", "has more than 256 octets");
     }
@@ -105,6 +106,29 @@ impl Checker<'_> {
         let text = "name them in discovery.servers, or leave discovery.architecture \"decentralised\"";
         self.that(!centralised || server || discovery.peers.is_empty(), "discovery.peers", text);
         self.that(!server || self.config.network.udp, "network.udp", "a discovery server needs UDP");
+    }
+
+    fn daemon(&mut self) {
+        let (daemon, discovery) = (&self.config.daemon, &self.config.discovery);
+        let federated = discovery.architecture == Architecture::Federated && !discovery.server;
+        let text = "a discovery server is no daemon: run both beside each other";
+        self.that(!(daemon.run && discovery.server), "daemon.run", text);
+        if federated || daemon.run {
+            self.that(self.config.network.udp, "network.udp", "a daemon is reached over UDP");
+            let text = "a daemon passes on what comes over UDP alone";
+            self.that(!self.config.tcp.enabled, "tcp.enabled", text);
+        }
+        let refused = daemon.applications.iter().find(|text| text.parse::<IpAddr>().is_err());
+        if let Some(address) = refused {
+            let text = format!("{address:?} is no address");
+            self.problems.add(self.config.origin("daemon.applications"), text);
+        }
+        self.that(daemon.max_applications > 0, "daemon.max_applications", "must be larger than zero");
+        if let Switch::Value(rate) = daemon.application_rate {
+            self.that(rate.0 >= 8_000, "daemon.application_rate", "must be at least 8kbit/s");
+        }
+        let fits = (Duration::ZERO..=Duration::from_millis(100)).contains(&daemon.bundle_delay);
+        self.that(fits, "daemon.bundle_delay", "must be at most 100ms");
     }
 
     fn reliability(&mut self) {

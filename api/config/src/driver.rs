@@ -1,10 +1,11 @@
 //! From the schema to the settings of the driver.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration as StdDuration;
 
-use dunlin_core::{DomainId, Duration, PortParameters};
-use dunlin_driver::{DriverConfig, ReceiveConfig, peer_locators, server_locators};
-use dunlin_engine::{DiscoveryRole, Quotas, Tuning};
+use dunlin_core::{DomainId, Duration, Locator, PortParameters, defaults};
+use dunlin_driver::{DriverConfig, ReceiveConfig, daemon_locators, peer_locators, server_locators};
+use dunlin_engine::{DiscoveryRole, Quotas, RelayConfig, Tuning};
 use dunlin_qos::DomainParticipantQos;
 use dunlin_rtps::Pacing;
 use dunlin_shm::ShmConfig;
@@ -37,22 +38,17 @@ impl Config {
         entity_name: &str,
     ) -> Result<DriverConfig, ConfigError> {
         self.check()?;
-        let mut problems = Problems::default();
-        let mut initial_peers = Vec::new();
-        for peer in &self.discovery.peers {
-            match peer_locators(peer, domain, &self.port_parameters()) {
-                Ok(locators) => initial_peers.extend(locators),
-                Err(error) => problems.add(self.origin("discovery.peers"), error.to_string()),
-            }
-        }
-        for server in &self.discovery.servers {
-            match server_locators(server, domain) {
-                Ok(locators) => initial_peers.extend(locators),
-                Err(error) => problems.add(self.origin("discovery.servers"), error.to_string()),
-            }
-        }
-        problems.into_result()?;
+        let initial_peers = self.initial_peers(domain)?;
         let fault = self.fault_config();
+        let role = match () {
+            () if self.discovery.server => DiscoveryRole::Server,
+            () if self.daemon.run => DiscoveryRole::Daemon(self.relay_config()),
+            () if self.is_federated() => DiscoveryRole::Application(initial_peers.clone()),
+            () => DiscoveryRole::Participant,
+        };
+        // What is sent to the daemon over loopback leaves it as it is.
+        let size = self.network.max_message_size.value().map(Size::to_usize);
+        let max_message_size = size.or(self.is_federated().then_some(defaults::MAX_MESSAGE_SIZE));
         Ok(DriverConfig {
             udp: self.udp_config(domain),
             use_udp: self.network.udp,
@@ -69,17 +65,59 @@ impl Config {
             qos,
             lease_duration: self.discovery.lease_duration,
             announcement_period: self.discovery.announcement_period,
-            max_message_size: self.network.max_message_size.value().map(Size::to_usize),
+            max_message_size,
             tuning: self.tuning(),
             quotas: self.quotas(),
-            role: if self.discovery.server { DiscoveryRole::Server } else { DiscoveryRole::Participant },
+            role,
             entity_name: entity_name.into(),
         })
     }
 
+    /// Single places to announce to, whether or not somebody is there.
+    fn initial_peers(&self, domain: DomainId) -> Result<Vec<Locator>, ConfigError> {
+        let mut problems = Problems::default();
+        let mut initial_peers = Vec::new();
+        let ports = self.port_parameters();
+        if self.is_federated() {
+            let daemon = daemon_locators(&self.daemon.address, domain, &ports);
+            return daemon.map_err(|error| Problems::of(self.origin("daemon.address"), error.to_string()));
+        }
+        for peer in &self.discovery.peers {
+            match peer_locators(peer, domain, &ports) {
+                Ok(locators) => initial_peers.extend(locators),
+                Err(error) => problems.add(self.origin("discovery.peers"), error.to_string()),
+            }
+        }
+        for server in &self.discovery.servers {
+            match server_locators(server, domain) {
+                Ok(locators) => initial_peers.extend(locators),
+                Err(error) => problems.add(self.origin("discovery.servers"), error.to_string()),
+            }
+        }
+        problems.into_result()?;
+        Ok(initial_peers)
+    }
+
+    /// Whether a daemon speaks for this participant.
+    fn is_federated(&self) -> bool {
+        self.discovery.architecture == Architecture::Federated && !self.daemon.run && !self.discovery.server
+    }
+
+    fn relay_config(&self) -> RelayConfig {
+        let daemon = &self.daemon;
+        RelayConfig {
+            addresses: daemon.applications.iter().filter_map(|address| address.parse().ok()).collect(),
+            max_applications: count(daemon.max_applications),
+            rate: daemon.application_rate.value().map(|rate| rate.0 / 8),
+            bundle_delay: daemon.bundle_delay,
+        }
+    }
+
     /// Whether nothing is sent to groups, and nothing received from them.
     fn without_groups(&self) -> bool {
-        self.discovery.server || self.discovery.architecture == Architecture::Centralised
+        self.discovery.server
+            || self.is_federated()
+            || self.discovery.architecture == Architecture::Centralised
     }
 
     /// The constants of the well-known ports.
@@ -103,11 +141,13 @@ impl Config {
             domain,
             ports: self.port_parameters(),
             participant_index: match network.participant_index {
+                // Nobody looks for it but the daemon, to which it says where it is.
+                _ if self.is_federated() => dunlin_udp::ParticipantIndex::Ephemeral,
                 ParticipantIndex::Auto => dunlin_udp::ParticipantIndex::Auto,
                 ParticipantIndex::Ephemeral => dunlin_udp::ParticipantIndex::Ephemeral,
                 ParticipantIndex::Fixed(index) => dunlin_udp::ParticipantIndex::Fixed(index),
             },
-            interfaces: network.interfaces.clone(),
+            interfaces: self.own_interface().map_or_else(|| network.interfaces.clone(), |own| vec![own]),
             ipv4: network.ipv4,
             ipv6: network.ipv6,
             multicast: match network.multicast {
@@ -124,6 +164,25 @@ impl Config {
             segmentation_offload: network.segmentation_offload,
             receive_offload: network.receive_offload,
         }
+    }
+
+    /// The interface of loopback, by address, if the daemon is reached there.
+    fn own_interface(&self) -> Option<String> {
+        if !self.is_federated() {
+            return None;
+        }
+        let place = self.daemon.address.as_str();
+        let host = place
+            .rsplit_once(':')
+            .filter(|(_, port)| port.parse::<u16>().is_ok())
+            .map_or(place, |(host, _)| host);
+        let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+        let ip: IpAddr = if matches!(bare, "" | "localhost") {
+            Ipv4Addr::LOCALHOST.into()
+        } else {
+            place.parse().or_else(|_| bare.parse()).ok()?
+        };
+        ip.is_loopback().then(|| ip.to_string())
     }
 
     fn tcp_config(&self, domain: DomainId) -> TcpConfig {
@@ -281,6 +340,12 @@ mod tests {
             ("discovery.peers", "192.0.2.1"),
             ("discovery.servers", "192.0.2.1:7"),
             ("discovery.server", "true"),
+            ("daemon.address", "192.0.2.1"),
+            ("daemon.run", "true"),
+            ("daemon.applications", "192.0.2.1"),
+            ("daemon.max_applications", "7"),
+            ("daemon.application_rate", "7Mbit/s"),
+            ("daemon.bundle_delay", "7ms"),
             ("discovery.announcement_period", "1s"),
             ("discovery.lease_duration", "77s"),
             ("network.interfaces", "eth0"),
@@ -392,8 +457,9 @@ mod tests {
             "statistics.period",
             "discovery.announce_process",
             "discovery.announce_process_in_full",
-            // See the tests of servers in the simulator.
+            // See the tests of servers and daemons in the simulator.
             "discovery.architecture",
+            "daemon.absent",
             "discovery.interest",
         ];
         for key in crate::schema::KEYS.iter().map(crate::schema::Key::path) {
@@ -406,6 +472,11 @@ mod tests {
                 base.discovery.architecture = crate::Architecture::Centralised;
                 base.discovery.servers.push("192.0.2.2".into());
             }
+            if key == "daemon.address" {
+                base.discovery.architecture = crate::Architecture::Federated;
+            }
+            base.daemon.run =
+                key.starts_with("daemon.") && !["daemon.address", "daemon.run"].contains(&&*key);
             base.network.ipv6 = key == "network.ipv4";
             let of_tls = key.starts_with("tls.");
             base.tcp.enabled = of_tls || ["network.udp", "tcp.port", "tcp.max_connections"].contains(&&*key);
@@ -440,6 +511,30 @@ mod tests {
         let peers: Vec<String> = config.initial_peers.iter().map(ToString::to_string).collect();
         assert_eq!(peers, ["udp/192.0.2.1:11825", "udp/192.0.2.2:9"]);
         assert_eq!(config.udp.multicast, MulticastUse::Never);
+    }
+
+    #[test]
+    fn a_federated_participant_speaks_to_its_daemon_alone() {
+        let text = "[discovery]\narchitecture = \"federated\"\npeers = [\"192.0.2.1\"]\n\
+            [network]\ninterfaces = [\"eth0\"]\n[daemon]\n";
+        for (address, place, interface) in [
+            ("", "udp/127.0.0.1:9398", "127.0.0.1"),
+            ("127.0.0.1:99", "udp/127.0.0.1:99", "127.0.0.1"),
+            ("[::1]:99", "udp/[::1]:99", "::1"),
+            ("192.0.2.7:99", "udp/192.0.2.7:99", "eth0"),
+        ] {
+            let text = format!("{text}address = \"{address}\"");
+            let config = made(&Config::from_toml("a.toml", &text).unwrap());
+            assert_eq!(config.role, DiscoveryRole::Application(config.initial_peers.clone()));
+            let peers: Vec<String> = config.initial_peers.iter().map(ToString::to_string).collect();
+            assert_eq!((peers, &*config.udp.interfaces), (vec![place.into()], &[interface.to_owned()][..]));
+            assert_eq!((config.udp.multicast, config.max_message_size), (MulticastUse::Never, Some(1_472)));
+        }
+        // The daemon itself takes the same file.
+        let mut config = Config::from_toml("a.toml", text).unwrap();
+        config.daemon.run = true;
+        let config = made(&config);
+        assert_eq!((&*config.udp.interfaces, config.initial_peers.len()), (&["eth0".to_owned()][..], 10));
     }
 
     #[test]

@@ -70,6 +70,13 @@ impl Problems {
         }
     }
 
+    /// An error of one problem.
+    pub(crate) fn of(origin: Origin, text: String) -> ConfigError {
+        let mut problems = Self::default();
+        problems.add(origin, text);
+        ConfigError { problems: problems.0 }
+    }
+
     pub(crate) fn into_result(self) -> Result<(), ConfigError> {
         if self.0.is_empty() { Ok(()) } else { Err(ConfigError { problems: self.0 }) }
     }

@@ -34,7 +34,7 @@ mod schema;
 mod units;
 mod value;
 
-pub use dunlin_driver::server_port;
+pub use dunlin_driver::{DAEMON_INDEX, server_port};
 pub use effective::{Effective, reference};
 pub use error::{ConfigError, Problem};
 pub use import::{Dialect, Import, ImportError, LeftOut};
@@ -42,11 +42,12 @@ pub use nearest::nearest;
 pub use origin::Origin;
 pub use profiles::{Profiles, UnknownProfile};
 pub use schema::{
-    Config, DebugSection, DiscoverySection, DomainSection, FaultSection, LoggingSection, NetworkSection,
-    PortsSection, QuotasSection, ReliabilitySection, SharedMemorySection, TcpSection, TlsSection,
+    Config, DaemonSection, DebugSection, DiscoverySection, DomainSection, FaultSection, LoggingSection,
+    NetworkSection, PortsSection, QuotasSection, ReliabilitySection, SharedMemorySection, TcpSection,
+    TlsSection,
 };
 pub use units::{parse_duration, parse_size, print_duration};
 pub use value::{
-    Access, Architecture, Auto, Interest, Multicast, ParticipantIndex, Rate, Share, Size, Switch, TcpPort,
-    Waiting, WithoutService,
+    Absent, Access, Architecture, Auto, Interest, Multicast, ParticipantIndex, Rate, Share, Size, Switch,
+    TcpPort, Waiting, WithoutService,
 };

@@ -12,8 +12,8 @@ use dunlin_udp::UdpConfig;
 use crate::origin::Origins;
 use crate::profiles::Profiles;
 use crate::value::{
-    Access, Architecture, Auto, Interest, Multicast, ParticipantIndex, Rate, Raw, Share, Size, Switch,
-    TcpPort, Value, Waiting, WithoutService,
+    Absent, Access, Architecture, Auto, Interest, Multicast, ParticipantIndex, Rate, Raw, Share, Size,
+    Switch, TcpPort, Value, Waiting, WithoutService,
 };
 
 /// A key of the schema.
@@ -137,7 +137,8 @@ schema! {
         /// without a port the first four.
         peers: Vec<String> = Vec::new();
         /// Who tells participants of each other, see `docs/architectures.md`: "decentralised" nobody, they announce themselves to
-        /// multicast groups and `peers`; "centralised" the `servers`, and nothing is sent to groups.
+        /// multicast groups and `peers`; "centralised" the `servers`, and nothing is sent to groups; "federated" the daemon of this host,
+        /// through which all data goes too: then `network`, but for its message size, and `peers` are the affair of the daemon.
         architecture: Architecture = Architecture::Decentralised;
         /// Discovery servers of "centralised", all of them: "udp://host:port", or "host" for the port of `dunlin server`. Any one that
         /// runs is enough.
@@ -157,6 +158,24 @@ schema! {
         announce_process: bool = true;
         /// Announce the user, and the folder of the program's file, too. Without announce_process neither is announced.
         announce_process_in_full: bool = false;
+    }
+    /// The daemon of a host, for `discovery.architecture` "federated".
+    daemon: DaemonSection {
+        /// Where programs reach it: "host", "address", "host:port" or "[address]:port". Without a port, that of participant 119 of the
+        /// domain; empty is this host, over loopback.
+        address: String = String::new();
+        /// What a program does that starts while no daemon is there: "wait" for it, or go on as "decentralised".
+        absent: Absent = Absent::Wait;
+        /// This participant is the daemon of its host, as `dunlin daemon` makes one: it speaks for the programs there.
+        run: bool = false;
+        /// Addresses of programs of the daemon besides those of its host, as of containers.
+        applications: Vec<String> = Vec::new();
+        /// Most participants of this host for which the daemon speaks.
+        max_applications: u32 = 256;
+        /// Most data of each of them, and what it may send at once: so much as in a second. More is dropped, which reliable writers repair.
+        application_rate: Switch<Rate> = Switch::Off;
+        /// How long a message to the daemon of another host waits for others that go there too; 0 sends each at once.
+        bundle_delay: Duration = Duration::ZERO;
     }
     /// Sockets and interfaces.
     network: NetworkSection {

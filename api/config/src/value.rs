@@ -290,12 +290,25 @@ words! {
 
 words! {
     /// How participants find each other, and which way data takes.
-    Architecture, "\"decentralised\" or \"centralised\"" {
+    Architecture, "\"decentralised\", \"centralised\" or \"federated\"" {
         /// They find each other; data goes from writer to reader.
         #[default]
         Decentralised = "decentralised",
         /// Servers tell them of each other; data goes from writer to reader.
-        Centralised = "centralised"
+        Centralised = "centralised",
+        /// A daemon of the host tells them of each other, and all data goes through it.
+        Federated = "federated"
+    }
+}
+
+words! {
+    /// What a participant does without the daemon of its host.
+    Absent, "\"wait\" or \"decentralised\"" {
+        /// It waits for it.
+        #[default]
+        Wait = "wait",
+        /// It does without it, as with the architecture "decentralised".
+        Decentralised = "decentralised"
     }
 }
 

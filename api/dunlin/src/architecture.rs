@@ -1,41 +1,101 @@
-//! The architecture that a participant is part of: what it announces of it, and the servers that it knows.
+//! The architecture that a participant is part of: what it announces of it, and the servers and daemon that it knows.
 
-use dunlin_config::{Architecture, Config, Interest};
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+use dunlin_config::{Absent, Architecture, Config, Interest};
 use dunlin_core::{DomainId, Locator};
 use dunlin_discovery::ParticipantData;
-use dunlin_engine::{INTEREST_EVERYTHING, INTEREST_PROPERTY, ROLE_PROPERTY, ROLE_SERVER};
+use dunlin_engine::{
+    INTEREST_EVERYTHING, INTEREST_PROPERTY, ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER,
+};
 
 /// The properties that say what the participant is to others.
 pub(crate) fn properties(config: &Config) -> Vec<(String, String)> {
     let discovery = &config.discovery;
     let centralised = discovery.architecture == Architecture::Centralised && !discovery.server;
     let curious = centralised && discovery.interest == Interest::Everything;
-    let all =
-        [(curious, INTEREST_PROPERTY, INTEREST_EVERYTHING), (discovery.server, ROLE_PROPERTY, ROLE_SERVER)];
+    let all = [
+        (curious, INTEREST_PROPERTY, INTEREST_EVERYTHING),
+        (discovery.server, ROLE_PROPERTY, ROLE_SERVER),
+        (config.daemon.run, ROLE_PROPERTY, ROLE_DAEMON),
+        (is_application(config), ROLE_PROPERTY, ROLE_APPLICATION),
+    ];
     let said = all.iter().filter(|(is_so, ..)| *is_so);
     said.map(|(_, name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-/// Whether a participant is a discovery server of Dunlin.
-pub(crate) fn is_server(data: &ParticipantData) -> bool {
-    data.property.values.iter().any(|(name, value)| name == ROLE_PROPERTY && value == ROLE_SERVER)
+/// Whether a daemon speaks for the participant.
+fn is_application(config: &Config) -> bool {
+    let discovery = &config.discovery;
+    discovery.architecture == Architecture::Federated && !discovery.server && !config.daemon.run
 }
 
-/// The discovery servers of a participant, as they are configured, with their places.
+/// The configuration of a participant that does without a daemon if none is there.
+pub(crate) fn without_absent_daemon(mut config: Config, domain: DomainId) -> Config {
+    if is_application(&config) && config.daemon.absent == Absent::Decentralised {
+        let places =
+            dunlin_driver::daemon_locators(&config.daemon.address, domain, &config.port_parameters());
+        let places = places.unwrap_or_default();
+        if !places.iter().filter_map(Locator::to_socket_addr).any(is_bound) {
+            config.discovery.architecture = Architecture::Decentralised;
+        }
+    }
+    config
+}
+
+/// Whether somebody receives at a port of this host. A datagram to a port without a socket is refused at once.
+fn is_bound(place: SocketAddr) -> bool {
+    let own = match place {
+        SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+        SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+    };
+    let ask = || {
+        let socket = UdpSocket::bind(own)?;
+        socket.connect(place)?;
+        // The second one learns what became of the first.
+        socket.send(&[])?;
+        socket.send(&[])
+    };
+    !ask().is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+}
+
+/// Whether a participant has this role for others.
+fn has_role(data: &ParticipantData, role: &str) -> bool {
+    data.property.values.iter().any(|(name, value)| name == ROLE_PROPERTY && value == role)
+}
+
+/// The discovery servers of a participant, or its daemon, as they are configured, with their places.
 #[derive(Debug, Default)]
-pub(crate) struct Servers(Vec<(String, Vec<Locator>)>);
+pub(crate) struct Servers {
+    role: &'static str,
+    named: Vec<(String, Vec<Locator>)>,
+}
 
 impl Servers {
     pub(crate) fn of(config: &Config, domain: DomainId) -> Self {
+        if is_application(config) {
+            let ports = config.port_parameters();
+            let places = dunlin_driver::daemon_locators(&config.daemon.address, domain, &ports);
+            let places = places.unwrap_or_default();
+            let name = places.first().map_or_else(|| config.daemon.address.clone(), Locator::to_string);
+            return Self { role: ROLE_DAEMON, named: vec![(name, places)] };
+        }
         let named = config.discovery.servers.iter();
         let places = |server: &String| dunlin_driver::server_locators(server, domain).unwrap_or_default();
-        Self(named.map(|server| (server.clone(), places(server))).collect())
+        Self { role: ROLE_SERVER, named: named.map(|server| (server.clone(), places(server))).collect() }
+    }
+
+    /// Whether it is the daemon of this host that is meant, not servers.
+    pub(crate) fn is_daemon(&self) -> bool {
+        self.role == ROLE_DAEMON
     }
 
     /// Those that are not among the participants that are known.
     pub(crate) fn silent<'a>(&self, known: impl Iterator<Item = &'a ParticipantData> + Clone) -> Vec<String> {
-        let answers = |places: &[Locator]| known.clone().any(|data| is_server(data) && is_at(data, places));
-        let silent = self.0.iter().filter(|(_, places)| !answers(places));
+        let answers =
+            |places: &[Locator]| known.clone().any(|data| has_role(data, self.role) && is_at(data, places));
+        let silent = self.named.iter().filter(|(_, places)| !answers(places));
         silent.map(|(server, _)| server.clone()).collect()
     }
 }
@@ -46,4 +106,24 @@ fn is_at(data: &ParticipantData, places: &[Locator]) -> bool {
     places.iter().any(|place| {
         announced.iter().any(|known| known == place || (place.is_loopback() && known.port == place.port))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_does_without_a_daemon_that_is_not_there() {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let mut config = Config::default();
+        config.discovery.architecture = Architecture::Federated;
+        config.daemon.absent = Absent::Decentralised;
+        config.daemon.address = socket.local_addr().unwrap().to_string();
+        let settled = |config: &Config| without_absent_daemon(config.clone(), 0).discovery.architecture;
+        assert_eq!(settled(&config), Architecture::Federated);
+        drop(socket);
+        assert_eq!(settled(&config), Architecture::Decentralised);
+        config.daemon.absent = Absent::Wait;
+        assert_eq!(settled(&config), Architecture::Federated);
+    }
 }

@@ -5,6 +5,8 @@ use alloc::{string::String, vec::Vec};
 use dunlin_core::{DomainId, Duration, GuidPrefix, Locator, LocatorKind, defaults};
 use dunlin_qos::{Property, UserData};
 
+use crate::relay_config::{RelayConfig, RelayStats};
+
 /// Where a participant receives, in the four lists of RTPS 2.5 §8.5.3.2.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Locators {
@@ -117,13 +119,17 @@ impl Default for Quotas {
 }
 
 /// What a participant is to the others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum DiscoveryRole {
     /// One among equals.
     #[default]
     Participant,
     /// It introduces to each other those that announce themselves to it, if they have a topic in common.
     Server,
+    /// It speaks for the applications of its host, and passes on what is said to them.
+    Daemon(RelayConfig),
+    /// A daemon speaks for it, which receives at these places. Nobody else is believed to be reached anywhere else.
+    Application(Vec<Locator>),
 }
 
 /// The property of a participant that says what it wants to know of others: [`INTEREST_EVERYTHING`].
@@ -134,6 +140,10 @@ pub const INTEREST_EVERYTHING: &str = "everything";
 pub const ROLE_PROPERTY: &str = "dunlin.discovery.role";
 /// See [`ROLE_PROPERTY`].
 pub const ROLE_SERVER: &str = "server";
+/// The value of [`ROLE_PROPERTY`] of a participant that speaks for the applications of its host.
+pub const ROLE_DAEMON: &str = "daemon";
+/// The value of [`ROLE_PROPERTY`] of a participant for which a daemon speaks.
+pub const ROLE_APPLICATION: &str = "application";
 
 /// Everything [`crate::Discovery`] needs to know about its own participant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -238,6 +248,8 @@ pub struct DiscoveryStats {
     pub introductions_sent: u64,
     /// Participants that a server has not introduced to each other because there were too many.
     pub introductions_refused: u64,
+    /// What a daemon has passed on, and what not.
+    pub relay: RelayStats,
     /// Announcements in parts given up by the built-in readers.
     pub partials_evicted: u64,
     /// Announcements that came too far ahead and were not kept by the built-in readers; they are asked for again.

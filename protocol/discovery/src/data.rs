@@ -87,6 +87,8 @@ pub struct ParticipantData {
     pub entity_name: String,
     /// PROPERTY.
     pub property: Property,
+    /// The daemon that speaks for it, if one does.
+    pub behind: Option<GuidPrefix>,
     /// Whether durations inside its QoS carry nanoseconds instead of fractions of a second.
     pub(crate) durations_in_nanoseconds: bool,
 }

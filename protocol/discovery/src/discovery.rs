@@ -23,6 +23,7 @@ use crate::{
     introductions::Introductions,
     lost::Lost,
     participant::{Account, RemoteParticipant},
+    relay::Relay,
     table::{self, BuiltinTopic, Handler, TOPICS},
     types::Service,
     unverified_participants::UnverifiedParticipants,
@@ -54,6 +55,8 @@ pub struct Discovery {
     pub(crate) ignored: Ignored,
     /// Of a server alone.
     pub(crate) introductions: Option<Box<Introductions>>,
+    /// Of a daemon alone.
+    pub(crate) relay: Option<Box<Relay>>,
     /// No lease of a participant ends before this.
     pub(crate) lease_wakeup: Option<MonoTime>,
     pub(crate) topics: BuiltinTopics,
@@ -125,6 +128,10 @@ impl Discovery {
             lost: Lost::default(),
             ignored: Ignored::default(),
             introductions: (config.role == DiscoveryRole::Server).then(Box::default),
+            relay: match &config.role {
+                DiscoveryRole::Daemon(relay) => Some(Box::new(Relay::new(relay.clone()))),
+                _ => None,
+            },
             lease_wakeup: None,
             topics,
             service: Service::new(&config),
@@ -253,6 +260,8 @@ impl Discovery {
                 self.on_announcement(now, from, state, data, out, fx);
                 self.repeat_introductions(now.mono, state.source_prefix);
                 self.introduce(now, out);
+                self.repeat_announcement(now.mono, state.source_prefix);
+                self.speak_for_others(now, out);
             }
             (Handler::Participants, _) => {}
             (Handler::Types, _) => self.on_type_lookup(now, writer_id, (state, submessage, packet), out),
@@ -275,6 +284,7 @@ impl Discovery {
         let source = state.source_prefix;
         if self.unverified_mut(source).is_some() {
             self.meet(now, topic, (source, from), submessage, out, fx);
+            self.speak_for_others(now, out);
             return;
         }
         if matches!(submessage, Submessage::AckNack(_) | Submessage::NackFrag(_)) {
@@ -295,6 +305,7 @@ impl Discovery {
         {
             self.forget_lost(topic, state.source_prefix, heartbeat.first_sn, fx);
         }
+        self.speak_for_others(now, out);
         self.settle_types(now, out, fx);
     }
 
@@ -314,6 +325,7 @@ impl Discovery {
         self.send_answers(now, out);
         self.ask_again_at_new_places(now, out, fx);
         self.expire_leases(now.mono, fx);
+        self.speak_for_others(now, out);
         while let Some(kind) = self.asserter.due(now.mono) {
             self.write_liveliness(now, kind, out);
         }
@@ -338,7 +350,8 @@ impl Discovery {
         let lookups = self.endpoints.types.lookups.next_deadline();
         let own = [self.announcer.next_deadline(), self.lease_wakeup, self.asserter.next_deadline(), answer];
         let introduction = self.introductions.as_ref().and_then(|it| it.next_deadline());
-        let others = [trial, types, lookups, introduction, self.topics.next_deadline()];
+        let relay = self.relay.as_ref().and_then(|relay| relay.next_deadline());
+        let others = [trial, types, lookups, introduction, relay, self.topics.next_deadline()];
         own.into_iter().chain(others).flatten().min()
     }
 

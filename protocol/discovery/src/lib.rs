@@ -20,6 +20,7 @@ mod builtin;
 mod codec;
 mod config;
 mod content_filter;
+mod daemon;
 mod data;
 mod discovery;
 mod effect;
@@ -40,6 +41,8 @@ mod participant;
 mod places;
 mod queries;
 mod reach;
+mod relay;
+mod relay_config;
 mod sedp;
 mod server;
 mod spdp;
@@ -55,9 +58,10 @@ mod wlp;
 pub use codec::inline_qos;
 pub use config::{
     DiscoveryConfig, DiscoveryRole, DiscoveryStats, INTEREST_EVERYTHING, INTEREST_PROPERTY, Locators, Quotas,
-    ROLE_PROPERTY, ROLE_SERVER,
+    ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER,
 };
 pub use content_filter::ContentFilterProperty;
+pub use daemon::Left;
 pub use data::{
     DiscoveredReader, DiscoveredWriter, EndpointLocators, LocalReader, LocalWriter, ParticipantData,
     builtin as builtin_endpoints,
@@ -70,4 +74,5 @@ pub use liveliness::{LivelinessTracker, LivelinessTransition, WriterSign};
 pub use local::InvalidName;
 pub use local_type::{KnownType, LocalType, TypeDiscovery};
 pub use places::Sources;
+pub use relay_config::{RelayConfig, RelayStats};
 pub use standing::Standing;

@@ -45,6 +45,7 @@ impl Discovery {
             participants_unverified: number(self.unverified.len()),
             endpoints: number(self.account.endpoints),
             octets: number(self.account.octets),
+            relay: self.relay.as_ref().map(|relay| relay.stats()).unwrap_or_default(),
             ..self.stats
         }
     }

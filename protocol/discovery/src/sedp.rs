@@ -13,6 +13,7 @@ use crate::{
         AssertedKind, DecodeError, LivelinessMessage, Rules, decode_endpoint_key, decode_reader,
         decode_writer,
     },
+    config::DiscoveryRole,
     data::{DiscoveredReader, DiscoveredWriter, EndpointLocators, ParticipantData},
     discovery::Discovery,
     effect::DiscoveryEffect,
@@ -254,6 +255,8 @@ impl Discovery {
         own: Option<&EndpointLocators>,
     ) -> (Arc<[Locator]>, Arc<[Locator]>) {
         let Some(participant) = self.participants.get(&prefix) else { return (Arc::new([]), Arc::new([])) };
+        // Nothing of others is reached but by way of the daemon, whatever they say.
+        let own = own.filter(|_| !matches!(self.config.role, DiscoveryRole::Application(_)));
         if let Some(own) = own {
             let (kinds, opened) = (kinds(&self.config.locators), &*self.config.opened_kinds);
             let EndpointLocators { mut unicast, mut multicast } = own.clone();

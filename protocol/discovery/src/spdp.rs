@@ -253,6 +253,11 @@ impl Discovery {
         if self.ignored.has_participant(prefix) {
             return;
         }
+        self.place_of_daemon(&mut announced);
+        if self.is_past_the_daemon(&announced) {
+            self.stats.misplaced = self.stats.misplaced.saturating_add(1);
+            return;
+        }
         if !self.make_room(from, prefix, payload.len(), fx) {
             self.count_refused_participant(fx);
             return;
@@ -442,6 +447,9 @@ impl Discovery {
         self.account = self.account.without(participant.account());
         if let Some(introductions) = &mut self.introductions {
             introductions.forget(prefix);
+        }
+        if let Some(relay) = &mut self.relay {
+            relay.forget(&participant, reason);
         }
         match participant.unverified {
             Some(unverified) => {

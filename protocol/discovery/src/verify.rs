@@ -254,6 +254,7 @@ impl Discovery {
         self.unverified.remove(prefix);
         self.tell_sources(prefix, fx);
         self.welcome(prefix);
+        self.take_in_hand(prefix);
         self.match_builtin(now, &data, out);
         for topic in BuiltinTopic::ALL {
             if let Some(acknack) = unverified.proofs.get(topic.index()).copied().flatten() {

@@ -21,6 +21,8 @@ pub(crate) struct Common {
     pub(crate) max_message_size: usize,
     pub(crate) paths: Option<Arc<dyn Paths>>,
     pub(crate) receive_room: ReceiveRoom,
+    /// It passes on what is for others.
+    pub(crate) relays: bool,
     /// The entry of discovery.
     pub(crate) participant_timer: TimerId,
     /// The entry of whoever works for the participant from outside, see [`crate::Participant::set_alarm`].
@@ -301,6 +303,7 @@ mod model {
             max_message_size: dunlin_core::defaults::MAX_MESSAGE_SIZE,
             paths: None,
             receive_room: ReceiveRoom::default(),
+            relays: false,
             participant_timer: timers.register(TimerOwner::Participant),
             alarm_timer: timers.register(TimerOwner::Alarm),
             timers,

@@ -82,7 +82,8 @@ pub use writer_slot::{
 
 pub use dunlin_discovery::{
     ContentFilterProperty, DiscoveryRole, EndpointLocators, INTEREST_EVERYTHING, INTEREST_PROPERTY,
-    KnownType, LocalType, Locators, Quotas, ROLE_PROPERTY, ROLE_SERVER, TypeDiscovery,
+    KnownType, LocalType, Locators, Quotas, ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER,
+    RelayConfig, RelayStats, TypeDiscovery,
 };
 pub use dunlin_rtps::{ReaderStats, ReceiveRoom, WriterStats};
 

@@ -7,8 +7,9 @@ use alloc::vec::Vec;
 use dunlin_cache::{OctetBudget, Quota, ReaderCache, ReaderCacheConfig, WriterCache, WriterCacheConfig};
 use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
 use dunlin_discovery::{
-    DiscoveredReader, DiscoveredWriter, Discovery, DiscoveryConfig, DiscoveryEffect, InvalidName,
-    LocalReader, LocalType, LocalWriter, Locators, ParticipantData, Survey, TypeDiscovery, inline_qos,
+    DiscoveredReader, DiscoveredWriter, Discovery, DiscoveryConfig, DiscoveryEffect, DiscoveryRole,
+    InvalidName, LocalReader, LocalType, LocalWriter, Locators, ParticipantData, Survey, TypeDiscovery,
+    inline_qos,
 };
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DurabilityKind, HistoryKind, LivelinessKind, Presentation,
@@ -79,6 +80,7 @@ impl Participant {
             max_message_size: config.max_message_size,
             paths: config.paths.clone(),
             receive_room: config.receive_room.clone(),
+            relays: matches!(config.role, DiscoveryRole::Daemon(_)),
             timers,
             octets: Arc::new(OctetBudget::new(config.tuning.max_samples_octets)),
             manual: ManualLiveliness::default(),

@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Behaviour, EntityId, Guid, GuidPrefix, Locator, Now};
+use dunlin_discovery::Left;
 use dunlin_wire::{Message, Place, ReceiverState, Submessage, Submessages, join_directed};
 
 use crate::behind::Behind;
@@ -98,6 +99,7 @@ impl Participant {
             return (0, None);
         }
         let state = ReceiverState::new(self.common.prefix, &header);
+        let behind = if self.common.relays { &[] } else { behind };
         let behind = Behind::new(packet, from, state, behind);
         let mut delivery = Delivery {
             now,
@@ -110,13 +112,27 @@ impl Participant {
             routes: None,
             discovered: false,
         };
-        if !local {
+        let left =
+            if self.common.relays && !local { self.pass_on(now, from, packet, out) } else { Left::Own };
+        if !local && left != Left::Nothing {
             self.note_traffic(&mut delivery, out);
+        }
+        if left != Left::Own {
+            return (0, None);
         }
         let unfinished = self.take_in(&mut delivery, message.submessages(), out);
         let joined = delivery.behind.taken();
         (0..joined).for_each(|_| counters.datagrams());
         (joined, unfinished)
+    }
+
+    /// Passes on what came to a daemon.
+    fn pass_on(&self, now: Now, from: Locator, packet: &SharedBytes, out: &mut Output) -> Left {
+        let mut left = Left::Own;
+        self.discover(now, out, |discovery, out, _| {
+            left = discovery.pass_on(now, from, packet, &mut out.outbox);
+        });
+        left
     }
 
     /// Goes on with a datagram that was [begun](Self::begin_datagram), in the same way.

@@ -1,7 +1,7 @@
 //! What joining a domain needs, and why it can fail.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration as StdDuration;
 
@@ -260,6 +260,33 @@ pub fn server_locators(server: &str, domain: DomainId) -> io::Result<Vec<Locator
     Ok(place.to_socket_addrs().map_err(named)?.map(Locator::udp).collect())
 }
 
+/// The participant index of the daemon of a host if nobody has set another one: the last one that participants take by themselves.
+pub const DAEMON_INDEX: u32 = 119;
+
+/// Where the daemon of a host receives: `host`, `address`, `host:port` or `[address]:port`. Without a port, the one for discovery of
+/// [`DAEMON_INDEX`]; an empty text is this host, over loopback.
+///
+/// # Errors
+/// When the name of the host is not known, or the domain has no such port.
+pub fn daemon_locators(daemon: &str, domain: DomainId, ports: &PortParameters) -> io::Result<Vec<Locator>> {
+    let bare = daemon.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(daemon);
+    let port = || {
+        let text = format!("daemon {daemon:?}: domain {domain} has no port for it: name one");
+        let none = io::Error::new(io::ErrorKind::InvalidInput, text);
+        ports.metatraffic_unicast(domain, DAEMON_INDEX).ok_or(none)
+    };
+    if daemon.is_empty() {
+        return Ok(vec![Locator::udp_v4(Ipv4Addr::LOCALHOST, port()?)]);
+    }
+    if let Ok(ip) = bare.parse::<IpAddr>() {
+        return Ok(vec![Locator::udp(SocketAddr::new(ip, port()?))]);
+    }
+    let has_port = daemon.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let place = if has_port { daemon.to_owned() } else { format!("{daemon}:{}", port()?) };
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("daemon {daemon:?}: {error}"));
+    Ok(place.to_socket_addrs().map_err(named)?.map(Locator::udp).collect())
+}
+
 fn well_known(ip: IpAddr, domain: DomainId, ports: &PortParameters) -> Vec<Locator> {
     let ports = (0..PEER_PARTICIPANTS).filter_map(|index| ports.metatraffic_unicast(domain, index));
     ports.map(|port| Locator::udp(SocketAddr::new(ip, port))).collect()
@@ -338,6 +365,27 @@ mod tests {
         ] {
             let error = server_locators(server, 0).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_daemon_is_on_this_host_at_the_last_port() {
+        let texts = |daemon, domain| -> Vec<String> {
+            let locators = daemon_locators(daemon, domain, &PortParameters::default()).unwrap();
+            locators.iter().map(ToString::to_string).collect()
+        };
+        for (daemon, place) in [
+            ("", "udp/127.0.0.1:7898"),
+            ("192.0.2.7", "udp/192.0.2.7:7898"),
+            ("192.0.2.7:99", "udp/192.0.2.7:99"),
+            ("[2001:db8::7]", "udp/[2001:db8::7]:7898"),
+        ] {
+            assert_eq!(texts(daemon, 1), [place]);
+        }
+        assert!(texts("localhost:99", 1).contains(&"udp/127.0.0.1:99".to_owned()));
+        for (daemon, domain) in [("no such host", 0), ("", 232)] {
+            let error = daemon_locators(daemon, domain, &PortParameters::default()).unwrap_err();
+            assert!(error.to_string().starts_with(&format!("daemon {daemon:?}: ")), "{error}");
         }
     }
 

@@ -41,7 +41,8 @@ mod waiting;
 
 pub use clock::now;
 pub use config::{
-    DriverConfig, JoinError, SERVER_PORT, TCP_PEER, peer_locators, server_locators, server_port,
+    DAEMON_INDEX, DriverConfig, JoinError, SERVER_PORT, TCP_PEER, daemon_locators, peer_locators,
+    server_locators, server_port,
 };
 pub use dunlin_host::AtMark;
 pub use group_member::EventSink;

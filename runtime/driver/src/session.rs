@@ -311,7 +311,7 @@ fn make_member(
         receive_room: group.room.clone(),
         tuning: config.tuning.clone(),
         quotas: config.quotas,
-        role: config.role,
+        role: config.role.clone(),
         seed,
         entity_name: config.entity_name.clone(),
     };

@@ -159,6 +159,101 @@ fn the_same_two_programs_exchange_data_in_both_architectures() {
     }
 }
 
+/// The base of the well-known ports of a domain that nobody else on this machine has, most likely.
+fn base() -> u16 {
+    port().clamp(10_000, 60_000) / 2 * 2
+}
+
+/// What stands in the file of a host whose daemon has this index.
+fn federated(base: u16, index: u32) -> String {
+    let place = u32::from(base) + 10 + 2 * index;
+    format!(
+        "architecture = \"federated\"\n[ports]\nbase = {base}\n[daemon]\naddress = \"127.0.0.1:{place}\"\n"
+    )
+}
+
+/// The daemon of a host, with the file of its programs.
+fn daemon(folder: &Path, index: u32) -> Running {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin-daemon"));
+    let set = format!("network.participant_index={index}");
+    let words = ["--set", &set];
+    let daemon = Running::start(command.args(words).current_dir(folder).env_remove("DUNLIN_CONFIG"));
+    daemon.tells("domain 0, port");
+    daemon
+}
+
+#[test]
+fn the_same_two_programs_exchange_data_through_daemons() {
+    let base = base();
+    // Two hosts, and then one.
+    for indices in [[119, 118], [119, 119]] {
+        let folders = indices.map(|index| folder(&federated(base, index)));
+        let mut daemons = vec![daemon(folders[0].path(), indices[0])];
+        if indices[0] != indices[1] {
+            daemons.push(daemon(folders[1].path(), indices[1]));
+        }
+        let mut programs = [
+            program("program_that_reads", folders[0].path()),
+            program("program_that_writes", folders[1].path()),
+        ];
+        programs.iter_mut().for_each(Running::ends_well);
+    }
+}
+
+#[test]
+fn a_program_of_a_daemon_and_a_decentralised_one_exchange_data() {
+    let base = base();
+    let federated = folder(&federated(base, 119));
+    let free = folder(&format!("[ports]\nbase = {base}\n"));
+    let _daemon = daemon(federated.path(), 119);
+    for (reads, writes) in [(&federated, &free), (&free, &federated)] {
+        let mut programs =
+            [program("program_that_reads", reads.path()), program("program_that_writes", writes.path())];
+        programs.iter_mut().for_each(Running::ends_well);
+    }
+}
+
+/// A participant of a host, with sockets of its own.
+fn federated_participant(folder: &tempfile::TempDir, host: u64) -> DomainParticipant {
+    let file = folder.path().join("dunlin.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let mut config = dunlin::Config::from_toml("dunlin.toml", &text).unwrap();
+    // Participants of one process share sockets if they are configured alike.
+    config.set("network.interface_poll", &format!("{}s", host + 3)).unwrap();
+    DomainParticipant::builder(0).config(config).build().unwrap()
+}
+
+#[test]
+fn one_of_two_daemons_is_killed_and_nobody_matches_anew() {
+    let base = base();
+    let indices = [119, 118];
+    let folders = indices.map(|index| folder(&federated(base, index)));
+    let mut daemons = [0, 1].map(|host| daemon(folders[host].path(), indices[host]));
+    let [writing, reading] = [0, 1].map(|host| federated_participant(&folders[host], host as u64));
+    let (writer, reader) = (writer(&writing), reader(&reading));
+    eventually("they match", || !writer.matched_subscriptions().is_empty());
+    let mut seen = Vec::new();
+    for n in 0..SAMPLES {
+        if n == 30 || n == 60 {
+            // Kill one with SIGKILL, and start it anew.
+            let which = usize::from(n == 60);
+            daemons[which].child.kill().unwrap();
+            daemons[which].child.wait().unwrap();
+            daemons[which] = daemon(folders[which].path(), indices[which]);
+        }
+        writer.write(&Count { n }).unwrap();
+        eventually("it arrives", || {
+            let samples = reader.take(usize::MAX).unwrap();
+            seen.extend(samples.into_iter().filter_map(|sample| sample.data).map(|count| count.n));
+            seen.len() == n as usize + 1
+        });
+    }
+    assert_eq!(seen, (0..SAMPLES).collect::<Vec<_>>());
+    let totals =
+        (writer.publication_matched_status().total_count, reader.subscription_matched_status().total_count);
+    assert_eq!(totals, (1, 1), "nobody matched anew");
+}
+
 fn client(ports: &[u16]) -> DomainParticipant {
     let mut config = dunlin::Config::default();
     config.set("network.interfaces", "lo").unwrap();

@@ -111,6 +111,11 @@ pub enum Cause {
         /// As it is named in `discovery.servers`.
         server: String,
     },
+    /// The daemon of this host has not answered.
+    DaemonSilent {
+        /// Where it is expected.
+        daemon: String,
+    },
     /// Nobody writes the topic, or nobody reads it.
     NoCounterpart {
         /// Whether writers are missing, not readers.
@@ -198,6 +203,8 @@ pub enum Cause {
 
 const SERVER_HINT: &str = "is `dunlin server` running there, for this domain, and does a firewall let UDP pass to its port? Any one of the servers is enough; participants that know each other go on without";
 
+const DAEMON_HINT: &str = "start `dunlin daemon` on this host, for this domain, with the same configuration. A participant of the architecture \"federated\" sends and receives nothing without it, unless daemon.absent is \"decentralised\"";
+
 impl Cause {
     /// A word that says which cause this is, the same for all of one kind: the policy's name, or such as "TYPE".
     #[must_use]
@@ -218,6 +225,7 @@ impl Cause {
             Self::NotDiscovered { .. } => "NOT_DISCOVERED",
             Self::Alone => "ALONE",
             Self::ServerSilent { .. } => "SERVER_SILENT",
+            Self::DaemonSilent { .. } => "DAEMON_SILENT",
             Self::NoCounterpart { .. } => "NO_COUNTERPART",
             Self::Domain { .. } => "DOMAIN",
             Self::OneSided { .. } => "ONE_SIDED",
@@ -286,6 +294,7 @@ impl Cause {
                 "is the other program running, in the same domain and with the same domain tag? `dunlin doctor` checks multicast and ports; without multicast, name the other host in discovery.peers"
             }
             Self::ServerSilent { .. } => SERVER_HINT,
+            Self::DaemonSilent { .. } => DAEMON_HINT,
             Self::NoCounterpart { .. } => "start it, or check domain and topic name on the other side",
             Self::Domain { .. } => {
                 "use one domain id on both sides: in the configuration it is domain.id, and what the code names goes before that"
@@ -434,12 +443,12 @@ impl Cause {
                 f,
                 "this participant ignores others: {participants} participants, {endpoints} endpoints, {topics} topics"
             ),
-            Self::NotDiscovered { participant_is_known: true } => {
-                f.write_str("its participant is known, but has announced no such endpoint")
-            }
-            Self::NotDiscovered { participant_is_known: false } => {
-                f.write_str("nothing has been heard of it, nor of its participant")
-            }
+            Self::NotDiscovered { participant_is_known } => f.write_str(if *participant_is_known {
+                "its participant is known, but has announced no such endpoint"
+            } else {
+                "nothing has been heard of it, nor of its participant"
+            }),
+            Self::DaemonSilent { daemon } => write!(f, "the daemon of this host does not answer at {daemon}"),
             Self::ServerSilent { server } => write!(f, "discovery server {server} does not answer"),
             Self::Alone => f.write_str("no other participant has been discovered in this domain"),
             Self::NoCounterpart { writers, topic, .. } => {

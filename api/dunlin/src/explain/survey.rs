@@ -331,8 +331,14 @@ impl<'a> View<'a> {
             causes.push(Cause::Alone);
         }
         let known = participants.iter().filter(|known| known.verified).map(|known| &*known.data);
-        let silent = self.participant.servers.silent(known).into_iter();
-        causes.extend(silent.map(|server| Cause::ServerSilent { server }));
+        let servers = &self.participant.servers;
+        causes.extend(servers.silent(known).into_iter().map(|name| {
+            if servers.is_daemon() {
+                Cause::DaemonSilent { daemon: name }
+            } else {
+                Cause::ServerSilent { server: name }
+            }
+        }));
         if ignored_topics.iter().any(|name| &**name == topic) {
             causes.push(Cause::Ignored { what: "topic" });
         }

@@ -133,9 +133,12 @@ impl DomainParticipantBuilder {
         #[cfg(feature = "sim")]
         let config = crate::sim::resolve(config)
             .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
-        if !is_simulated() {
+        let config = if is_simulated() {
+            config
+        } else {
             crate::logging::print_plainly(&config)?;
-        }
+            crate::architecture::without_absent_daemon(config, self.domain)
+        };
         let durable_is_local = config.durability.without_service == dunlin_config::WithoutService::Local;
         let announces_types = config.types.announce;
         let max_told_type = config.quotas.max_told_type.to_usize();

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use dunlin_config::Config;
+use dunlin_config::{Absent, Config};
 use dunlin_driver::JoinError;
 
 use crate::sim::machine::{NodeMachine, present};
@@ -18,6 +18,12 @@ pub(crate) fn resolve(mut config: Config) -> Result<Config, JoinError> {
             let named = peer.strip_prefix("udp://").unwrap_or(peer);
             *peer = address_of(&machine, named).ok_or_else(|| JoinError::UnknownNode(peer.clone()))?;
         }
+        if config.daemon.absent != Absent::Wait {
+            return Err(JoinError::Simulated("daemon.absent"));
+        }
+        let daemon = &mut config.daemon.address;
+        let named = if daemon.is_empty() { "localhost" } else { daemon.as_str() };
+        *daemon = address_of(&machine, named).ok_or_else(|| JoinError::UnknownNode(daemon.clone()))?;
     }
     Ok(config)
 }

@@ -45,6 +45,9 @@ pub(crate) fn decode_participant(
         user_data: UserData::default(),
         entity_name: String::new(),
         property: Property::default(),
+        behind: list
+            .find(pid::vendor::BEHIND_DAEMON)
+            .and_then(|value| Some(GuidPrefix(*value.first_chunk()?))),
         durations_in_nanoseconds: false,
     };
     data.durations_in_nanoseconds = qos_durations_in_nanoseconds(&list, data.vendor);
@@ -151,7 +154,7 @@ pub(crate) fn encode_participant_key(prefix: GuidPrefix) -> Vec<u8> {
     list.finish()
 }
 
-pub(super) fn put_locators(list: &mut ParameterListBuilder, pid: u16, locators: &[Locator]) {
+pub(crate) fn put_locators(list: &mut ParameterListBuilder, pid: u16, locators: &[Locator]) {
     for locator in locators {
         list.put_locator(pid, locator);
     }

@@ -201,6 +201,8 @@ pub mod vendor {
     /// Dunlin, inline, SPDP: prefix of the discovery server that sent an announcement in the name of another participant, whose vendor
     /// the message names.
     pub const INTRODUCED_BY: u16 = 0x8d01;
+    /// Dunlin, SPDP: prefix of the daemon through which a participant speaks and is spoken to.
+    pub const BEHIND_DAEMON: u16 = 0x8d02;
     /// OpenDDS, SPDP: `u32` flags.
     pub const OPENDDS_PARTICIPANT_FLAGS: u16 = 0xb005;
     /// Bit of [`OPENDDS_PARTICIPANT_FLAGS`]: durations inside QoS are written as RTPS fractions, not as nanoseconds.

@@ -1,0 +1,247 @@
+//! Passing on, RTPS 2.5 §8.3.4 (who speaks, and to whom): a datagram that a daemon has received leaves it again as it came, at once, to where it has to go. Only one with parts
+//! for different places is taken apart.
+
+use alloc::{sync::Arc, vec::Vec};
+
+use dunlin_buf::{Outbox, SharedBytes};
+use dunlin_core::{EntityId, GuidPrefix, Locator, Now};
+use dunlin_wire::{Message, ParameterList, Parsed, ReceiverState, Submessage, pid};
+
+use crate::{
+    discovery::Discovery,
+    participant::RemoteParticipant,
+    relay::{
+        Relay,
+        routes::{From, Route},
+        walk::{Context, Meant, header_of, meant, parties},
+    },
+};
+
+/// What is left to do with a datagram that came to a daemon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// Nothing: the daemon itself had sent it, to a group that it is in.
+    Nothing,
+    /// It counts as a sign of life of who sent it, and was passed on if it was to be.
+    SignOfLife,
+    /// The daemon has to take it in too, or alone.
+    Own,
+}
+
+/// What becomes of one submessage.
+enum Fate {
+    /// It says something about others.
+    Context,
+    /// It goes nowhere.
+    Stays,
+    Goes(Route),
+}
+
+/// One datagram on its way.
+struct Passage<'a> {
+    now: Now,
+    from: Locator,
+    state: ReceiverState,
+    /// Who speaks, and from which side, if he may.
+    speaker: Option<(GuidPrefix, Option<From>)>,
+    left: Left,
+    /// It has data in it, or what belongs to data.
+    data: bool,
+    out: &'a mut Outbox,
+}
+
+/// Whether a participant is believed to speak from there.
+fn speaks_from(participant: &RemoteParticipant, from: &Locator, verify_places: bool) -> bool {
+    if participant.unverified.is_some() {
+        return false;
+    }
+    if verify_places {
+        return participant.whereabouts.sources().admit(from);
+    }
+    let near = participant.reach.is_same_host() && from.is_loopback();
+    near || participant.data.locators.unicast().any(|place| place.ip() == from.ip())
+}
+
+impl Discovery {
+    /// Whether the daemon has announced one of its applications with this.
+    fn is_own_word(&self, announcement: &[u8]) -> bool {
+        let list = ParameterList::from_payload(announcement).ok();
+        let behind = list.and_then(|list| list.find(pid::vendor::BEHIND_DAEMON));
+        behind.is_some_and(|daemon| *daemon == self.config.guid_prefix.0)
+    }
+
+    /// Passes on a datagram that came to a daemon from `from`; what is left to do with it. A participant that is no daemon has to take in
+    /// all.
+    pub fn pass_on(&mut self, now: Now, from: Locator, packet: &SharedBytes, out: &mut Outbox) -> Left {
+        let Some(mut relay) = self.relay.take() else { return Left::Own };
+        let left = match Message::parse(packet) {
+            Ok(message) if self.announcer.is_running() => {
+                let state = ReceiverState::new(self.config.guid_prefix, &message.header());
+                let passage =
+                    Passage { now, from, state, speaker: None, left: Left::SignOfLife, data: false, out };
+                self.pass(&mut relay, passage, &message, packet)
+            }
+            _ => Left::Own,
+        };
+        self.relay = Some(relay);
+        left
+    }
+
+    fn pass(
+        &self,
+        relay: &mut Relay,
+        mut passage: Passage<'_>,
+        message: &Message<'_>,
+        packet: &SharedBytes,
+    ) -> Left {
+        let mut fates: Vec<(Parsed<'_>, Fate)> = Vec::new();
+        for parsed in message.submessages().map_while(Result::ok) {
+            passage.state.apply(&parsed.body);
+            if let Submessage::Data(data) = &parsed.body
+                && data.writer_id == EntityId::SPDP_WRITER
+                && data.payload.bytes().is_some_and(|payload| self.is_own_word(payload))
+            {
+                return Left::Nothing;
+            }
+            let fate = self.fate(relay, &mut passage, &parsed);
+            fates.push((parsed, fate));
+        }
+        if passage.data && !self.may_send(relay, &passage, packet.len()) {
+            relay.stats.over_rate = relay.stats.over_rate.saturating_add(1);
+            return passage.left;
+        }
+        let mut routes = fates.iter().filter_map(|(_, fate)| match fate {
+            Fate::Context => None,
+            Fate::Stays => Some(None),
+            Fate::Goes(route) => Some(Some(route)),
+        });
+        let first = routes.next().flatten();
+        let same =
+            |other: Option<&Route>| first.zip(other).is_some_and(|(one, other)| Arc::ptr_eq(one, other));
+        let stays = first.is_none() && routes.clone().all(|other| other.is_none());
+        if stays {
+            return passage.left;
+        }
+        relay.stats.taken = relay.stats.taken.saturating_add(1);
+        if let Some(route) = first.filter(|_| routes.all(same)) {
+            let route = Arc::clone(route);
+            self.send_to(relay, &mut passage, &route, packet.clone());
+        } else {
+            self.take_apart(relay, &mut passage, message, &fates);
+        }
+        passage.left
+    }
+
+    /// Sends each row of submessages that have one way as a message of its own.
+    fn take_apart(
+        &self,
+        relay: &mut Relay,
+        passage: &mut Passage<'_>,
+        message: &Message<'_>,
+        fates: &[(Parsed<'_>, Fate)],
+    ) {
+        let mut state = ReceiverState::new(self.config.guid_prefix, &message.header());
+        let mut context = Context::default();
+        let mut open: Option<(Route, GuidPrefix, Vec<u8>)> = None;
+        for (parsed, fate) in fates {
+            state.apply(&parsed.body);
+            let noted = context.note(parsed);
+            if noted
+                && let Some((_, source, octets)) = &mut open
+                && *source == state.source_prefix
+            {
+                octets.extend_from_slice(parsed.raw);
+            }
+            let Fate::Goes(route) = fate else { continue };
+            let fits = open.as_ref().is_some_and(|(known, source, _)| {
+                Arc::ptr_eq(known, route) && *source == state.source_prefix
+            });
+            if !fits && let Some((route, _, octets)) = open.take() {
+                self.send_to(relay, passage, &route, octets.into());
+            }
+            let begin = || (Arc::clone(route), state.source_prefix, context.message(header_of(&state)));
+            open.get_or_insert_with(begin).2.extend_from_slice(parsed.raw);
+        }
+        if let Some((route, _, octets)) = open {
+            self.send_to(relay, passage, &route, octets.into());
+        }
+    }
+
+    /// Where one submessage goes.
+    fn fate(&self, relay: &mut Relay, passage: &mut Passage<'_>, parsed: &Parsed<'_>) -> Fate {
+        let Some((reader, writer)) = parties(&parsed.body) else { return Fate::Context };
+        let builtin = writer.is_builtin() || reader.is_builtin();
+        let source = passage.state.source_prefix;
+        let meant = meant(&passage.state);
+        let Some(from) = self.side(relay, passage, source) else {
+            // It may become somebody who is known, but nothing is passed on for it.
+            passage.left = Left::Own;
+            relay.stats.strangers = relay.stats.strangers.saturating_add(1);
+            return Fate::Stays;
+        };
+        // The daemon tells of participants itself.
+        let announcement = writer == EntityId::SPDP_WRITER && reader_of_announcements(reader);
+        if meant == Meant::Own || announcement || (builtin && meant == Meant::Open) {
+            passage.left = Left::Own;
+        }
+        if meant == Meant::Own || (announcement && matches!(parsed.body, Submessage::Data(_))) {
+            return Fate::Stays;
+        }
+        passage.data |= !builtin;
+        let route = match meant {
+            Meant::One(to) => self.way_to(relay, from, to, builtin),
+            _ => self.way_of(relay, from, source, writer),
+        };
+        match route {
+            Some(route) if route.is_empty() => Fate::Stays,
+            Some(route) => Fate::Goes(route),
+            None => {
+                relay.stats.unroutable = relay.stats.unroutable.saturating_add(1);
+                Fate::Stays
+            }
+        }
+    }
+
+    /// From which side a participant speaks, if it is believed to speak from where the datagram came from.
+    fn side(&self, relay: &Relay, passage: &mut Passage<'_>, source: GuidPrefix) -> Option<From> {
+        if let Some((_, side)) = passage.speaker.filter(|(speaker, _)| *speaker == source) {
+            return side;
+        }
+        let known = self.participants.get(&source);
+        let verify = self.config.quotas.verify_places;
+        let known = known.filter(|known| speaks_from(known, &passage.from, verify));
+        let application = relay.applications.contains_key(&source);
+        let side = known.map(|_| if application { From::Application } else { From::Elsewhere });
+        passage.speaker = Some((source, side));
+        side
+    }
+
+    /// Whether an application may send so much now.
+    fn may_send(&self, relay: &mut Relay, passage: &Passage<'_>, octets: usize) -> bool {
+        let rate = relay.config.rate;
+        let allowance = passage.speaker.and_then(|(source, _)| relay.applications.get_mut(&source));
+        allowance.is_none_or(|allowance| allowance.take(passage.now.mono, octets, rate))
+    }
+
+    fn send_to(&self, relay: &mut Relay, passage: &mut Passage<'_>, route: &Route, message: SharedBytes) {
+        let now = passage.now.mono;
+        let mut places = Vec::new();
+        for target in route.iter() {
+            let with = (self.config.max_message_size, &mut relay.stats, &mut *passage.out);
+            if !(target.far && relay.bundles.add(now, target.place, &message, with)) {
+                places.push(target.place);
+            }
+        }
+        let count = u64::try_from(places.len()).unwrap_or(u64::MAX);
+        let octets = u64::try_from(message.len()).unwrap_or(u64::MAX);
+        relay.stats.passed = relay.stats.passed.saturating_add(count);
+        relay.stats.octets = relay.stats.octets.saturating_add(octets.saturating_mul(count));
+        passage.out.begin();
+        passage.out.put_shared(message);
+        passage.out.finish(&places);
+    }
+}
+
+const fn reader_of_announcements(reader: EntityId) -> bool {
+    matches!(reader, EntityId::SPDP_READER | EntityId::UNKNOWN)
+}
