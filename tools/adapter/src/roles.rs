@@ -150,7 +150,7 @@ pub(crate) struct Game {
 pub(crate) fn ponger(octets: usize) -> OnPayload {
     Arc::new(move |payload, write: Write<'_>| {
         if let Err(error) = write(payload.get(..octets).unwrap_or(payload)) {
-            eprintln!("writing a pong: {error:#}");
+            dunlin_program::tell!("writing a pong: {error:#}");
         }
     })
 }

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     match cli::execute(Arguments::parse().command, &["adapter"], &mut std::io::stdout()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("dunlin-bench: {error:#}");
+            dunlin_program::tell!("dunlin-bench: {error:#}");
             ExitCode::FAILURE
         }
     }

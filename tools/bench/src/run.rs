@@ -56,7 +56,7 @@ pub fn run(
     let _alone = alone();
     let Usable { scenario, commands, descriptions, can, absent } = usable(&request.scenario, adapters)?;
     for one in &absent {
-        eprintln!("bench: without {}: {}", one.name, one.why);
+        dunlin_program::tell!("bench: without {}: {}", one.name, one.why);
     }
     let cells = scenario.cells();
     let measured = |cell: &Cell| {
@@ -94,7 +94,7 @@ fn alone() -> Option<File> {
     // Somebody else's file can be locked too, as long as it can be read; without a lock the run goes on.
     let file = created.or_else(|_| File::open(&path)).ok()?;
     if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-        eprintln!("bench: another run is going on; waiting for its end");
+        dunlin_program::tell!("bench: another run is going on; waiting for its end");
         flock(&file, FlockOperation::LockExclusive).ok()?;
     }
     Some(file)
@@ -113,7 +113,7 @@ fn left_out(results: &Results) -> Result<()> {
     if results.cells.iter().all(|cell| cell.unsupported.is_some()) {
         bail!("nothing of this scenario is supported by its implementations: {}", texts.join("; "));
     }
-    texts.iter().for_each(|text| eprintln!("bench: {text}"));
+    texts.iter().for_each(|text| dunlin_program::tell!("bench: {text}"));
     Ok(())
 }
 
@@ -144,7 +144,7 @@ fn rounds(contenders: &Contenders<'_>, cells: &[Cell], results: &mut Results, fi
         results.save(file).with_context(|| format!("after round {}", round + 1))?;
         // Where no bar can be drawn, a line tells that it goes on.
         if bar.is_hidden() {
-            eprintln!("bench: round {} of {repetitions} is done", round + 1);
+            dunlin_program::tell!("bench: round {} of {repetitions} is done", round + 1);
         }
     }
     bar.finish_and_clear();

@@ -7,13 +7,13 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let (Some(name), None) = (arguments.next(), arguments.next()) else {
-        eprintln!("usage: dunlin-adapter NAME; `dunlin bench` starts it (docs/benchmarks.md)");
+        dunlin_program::tell!("usage: dunlin-adapter NAME; `dunlin bench` starts it (docs/benchmarks.md)");
         return ExitCode::FAILURE;
     };
     match dunlin_bench::serve_adapter(&name) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("dunlin-adapter: {error:#}");
+            dunlin_program::tell!("dunlin-adapter: {error:#}");
             ExitCode::FAILURE
         }
     }

@@ -182,7 +182,7 @@ impl IdlOptions {
 /// Compiles a file and shows what there is to say about it.
 fn compile(file: &Path, options: &Options) -> Compilation {
     let result = dunlin_idl::compile(&file.to_string_lossy(), options, &Disk);
-    output::say(format_args!("{}", result.render(std::io::stderr().is_terminal())));
+    output::show(format_args!("{}", result.render(std::io::stderr().is_terminal())));
     result
 }
 
@@ -259,7 +259,7 @@ fn generate(arguments: &Arguments, backend: &dyn Backend, file: &Path, result: &
         Err(errors) => (None, errors),
     };
     for diagnostic in &diagnostics {
-        output::say(format_args!("{}", diagnostic.render(&result.sources, styled)));
+        output::show(format_args!("{}", diagnostic.render(&result.sources, styled)));
     }
     let Some(files) = generated else { return Ok(false) };
     for (name, text) in files {
@@ -292,7 +292,7 @@ fn format_files(arguments: &Arguments) -> Result<ExitCode> {
         let formatted = match format(&name, &text) {
             Ok(formatted) => formatted,
             Err(errors) => {
-                output::say(format_args!("{errors}"));
+                output::show(format_args!("{errors}"));
                 clean = false;
                 continue;
             }
@@ -318,7 +318,7 @@ fn print_as(files: &[PathBuf], notation: Notation, options: &Options) -> Result<
     let names: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
     let names: Vec<&str> = names.iter().map(|name| &**name).collect();
     let made = convert_all(&names, notation, options, &Disk);
-    output::say(format_args!("{}", made.render(std::io::stderr().is_terminal())));
+    output::show(format_args!("{}", made.render(std::io::stderr().is_terminal())));
     if let Some(text) = &made.text {
         write!(output::stdout(), "{text}")?;
     }

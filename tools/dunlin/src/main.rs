@@ -21,7 +21,7 @@ use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser, Subcommand};
 use dunlin::Config;
 use dunlin::config::Import;
-use output::tell;
+use dunlin_program::tell;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{IsTerminal, Read, Write};
@@ -267,7 +267,7 @@ fn main() -> ExitCode {
         // `| head` has enough.
         Err(_) if output::is_closed() => ExitCode::SUCCESS,
         Err(error) => {
-            tell!("dunlin: {}", names::harmless_lines(&output::sentence(&error)));
+            tell!("dunlin: {}", output::sentence(&error));
             ExitCode::FAILURE
         }
     }

@@ -1,7 +1,8 @@
-//! Names for people: vendors, what ROS 2 calls its topics and types, and untrusted names that a terminal can show.
+//! Names for people: vendors, and what ROS 2 calls its topics and types.
 
 use clap::Args;
 use dunlin::{Cause, DomainParticipant, VendorId};
+use dunlin_program::harmless;
 
 /// The topic that a command is about.
 #[derive(Args)]
@@ -69,16 +70,6 @@ impl TopicName {
 pub fn vendor(id: VendorId) -> String {
     let name = id.name();
     if name == "unknown" { id.to_string() } else { name.to_owned() }
-}
-
-/// An untrusted name, without what a terminal would obey or what would begin another line.
-pub fn harmless(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
-}
-
-/// The same for several lines, which stay lines.
-pub fn harmless_lines(text: &str) -> String {
-    text.split('\n').map(harmless).collect::<Vec<_>>().join("\n")
 }
 
 /// What ROS 2 calls a topic: `rt/chatter` is the topic `/chatter`, `rq/addRequest` the requests to the service `/add`.
@@ -166,11 +157,5 @@ mod tests {
         assert_eq!(vendor(VendorId::DUNLIN), "Dunlin");
         assert_eq!(vendor(VendorId([1, 16])), "Cyclone DDS");
         assert_eq!(vendor(VendorId([9, 9])), "09.09");
-    }
-
-    #[test]
-    fn names_do_not_control_the_terminal() {
-        assert_eq!(harmless("A\u{1b}[2J\n\u{9b}B"), "A\u{fffd}[2J\u{fffd}\u{fffd}B");
-        assert_eq!(harmless_lines("struct A\u{1b}[2J {\n}\n"), "struct A\u{fffd}[2J {\n}\n");
     }
 }

@@ -1,6 +1,8 @@
 //! Standard output and standard error as the commands use them: a pipe that nobody reads any more is an end like any other, and
 //! what cannot be told on standard error is not told.
 
+use dunlin_program::harmless_json;
+use serde::Serialize;
 use std::fmt;
 use std::io::{self, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -46,8 +48,8 @@ pub fn width() -> Option<usize> {
     size.ok().map(|(width, _)| usize::from(width)).filter(|width| *width > 0)
 }
 
-/// Writes to standard error.
-pub fn say(text: fmt::Arguments<'_>) {
+/// Writes what the program itself has laid out, perhaps with colours, to standard error.
+pub fn show(text: fmt::Arguments<'_>) {
     // Whole, so that lines of several threads do not mix. Who closed standard error does not want to read it.
     let _ = io::stderr().lock().write_all(text.to_string().as_bytes());
 }
@@ -72,11 +74,10 @@ pub fn counted(count: impl TryInto<u64>, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A line on standard error.
-macro_rules! tell {
-    ($($text:tt)+) => { $crate::output::say(format_args!("{}\n", format_args!($($text)+))) };
+/// A value as JSON, one line, which a terminal can show.
+pub fn json(value: &impl Serialize) -> serde_json::Result<String> {
+    Ok(harmless_json(&serde_json::to_string(value)?) + "\n")
 }
-pub(crate) use tell;
 
 #[cfg(test)]
 mod tests {

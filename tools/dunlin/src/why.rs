@@ -1,13 +1,13 @@
 //! `dunlin why TOPIC`: who writes and reads a topic, which of them match, and why the others do not.
 
 use crate::join::{Join, listen};
-use crate::names::{TopicName, harmless_lines};
-use crate::output::tell;
+use crate::names::TopicName;
 use crate::routers::{self, Routers};
 use crate::statistics::{AllTold, Statistics};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use dunlin::{Cause, Config, DomainParticipant, EndpointInfo, Explanation, Note};
+use dunlin_program::{harmless_lines, tell};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::ExitCode;
@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     if arguments.json {
         let mut told = told(domain, &explanation);
         told["routers"] = routers::to_json(&routed);
-        writeln!(out, "{told}")?;
+        write!(out, "{}", crate::output::json(&told)?)?;
     } else {
         let text = if arguments.guids { format!("{explanation:#}") } else { explanation.to_string() };
         write!(out, "domain {domain}, {}", harmless_lines(&text))?;

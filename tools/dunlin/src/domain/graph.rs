@@ -5,6 +5,7 @@ use crate::join::{Survey, listen};
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use dunlin::Config;
+use dunlin_program::{harmless, harmless_lines};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -108,21 +109,24 @@ fn json(domain: &Domain) -> Result<String> {
         arrows: arrows(topic),
     });
     let graph = Graph { domain: domain.domain, participants: &domain.participants, topics: topics.collect() };
-    Ok(serde_json::to_string(&graph)? + "\n")
+    Ok(crate::output::json(&graph)?)
 }
 
 /// The language of Graphviz.
 fn dot(domain: &Domain) -> String {
-    let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+    let quoted =
+        |text: &str| format!("\"{}\"", harmless_lines(text).replace('\\', "\\\\").replace('"', "\\\""));
     let mut out = format!("digraph {{\n  rankdir=LR;\n  label=\"domain {}\";\n", domain.domain);
     for participant in &domain.participants {
-        let label = quoted(&format!("{}\n{}", participant.label, participant.vendor)).replace('\n', "\\n");
+        let label =
+            quoted(&format!("{}\n{}", harmless(&participant.label), participant.vendor)).replace('\n', "\\n");
         // Writing to a string does not fail.
         _ = writeln!(out, "  {} [shape=box, label={label}];", quoted(&participant.guid));
     }
     for topic in &domain.topics {
-        let node = quoted(&format!("topic {}", topic.name));
-        let label = quoted(&format!("{}\n{}", topic.label(), topic.types())).replace('\n', "\\n");
+        let node = quoted(&format!("topic {}", harmless(&topic.name)));
+        let label = quoted(&format!("{}\n{}", harmless(topic.label()), harmless(&topic.types())))
+            .replace('\n', "\\n");
         _ = writeln!(out, "  {node} [shape=ellipse, label={label}];");
         for Arrow { participant, writes, well } in arrows(topic) {
             let participant = quoted(&participant);
@@ -172,6 +176,18 @@ pub mod tests {
         };
         let topics = vec![topic("Square", true), topic("rt/a&b", false)];
         Domain { domain: 7, participants: vec![participant("one"), participant("two")], topics }
+    }
+
+    #[test]
+    fn a_picture_has_nothing_that_a_terminal_obeys() {
+        let mut domain = domain();
+        domain.participants[0].label = "a\u{1b}[2J\"".into();
+        domain.topics[0].name = "Square\u{202e}\n\u{9b}1m".into();
+        domain.topics[0].types = vec!["T\u{1b}]0;x\u{7}".into()];
+        for text in [dot(&domain), json(&domain).unwrap(), super::super::svg::draw(&domain)] {
+            assert!(!text.contains(|c: char| c != '\n' && dunlin_program::is_harmful(c)), "{text:?}");
+        }
+        assert!(json(&domain).unwrap().contains("Square\\u202e\\n\\u009b1m"), "JSON keeps what it means");
     }
 
     #[test]

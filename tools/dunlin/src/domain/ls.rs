@@ -2,11 +2,11 @@
 
 use super::{Domain, Endpoint, Participant, Topic, survey};
 use crate::join::{Survey, listen};
-use crate::names::harmless;
 use crate::output::counted;
 use anyhow::{Result, ensure};
 use clap::Args;
 use dunlin::Config;
+use dunlin_program::harmless;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
@@ -46,7 +46,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
             domain.topics.retain(|topic| topic.name.contains(wanted) || topic.label().contains(wanted));
         }
         let text = if arguments.json {
-            serde_json::to_string(&domain)? + "\n"
+            crate::output::json(&domain)?
         } else {
             let (long, guids) = (arguments.long, arguments.guids);
             text(&domain, View { long, guids, width: crate::output::width() })

@@ -2,7 +2,7 @@
 
 use super::graph::arrows;
 use super::{Domain, Topic};
-use crate::names::harmless;
+use dunlin_program::harmless;
 use std::fmt::Write as _;
 
 const BOX: (usize, usize) = (230, 46);

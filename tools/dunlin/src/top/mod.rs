@@ -8,14 +8,13 @@ mod watch;
 
 use crate::domain::{ls, survey};
 use crate::join::{Survey, wait_of};
-use crate::names::harmless;
-use crate::output::tell;
 use crate::statistics::Statistics;
 use crate::topic::on_interrupt;
 use anyhow::{Result, ensure};
 use clap::Args;
 use dunlin::{Config, DomainParticipant};
 use dunlin_program::Stop;
+use dunlin_program::{harmless, tell};
 use model::{Snapshot, Sources};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEvent};
@@ -128,9 +127,9 @@ fn once(arguments: &Arguments, meter: &mut Meter, stop: &Stop, out: &mut impl Wr
     }
     let shown = meter.snapshot().only(screen.filter());
     for problem in meter.watch.problems() {
-        tell!("dunlin: not subscribed: {}", harmless(&problem));
+        tell!("dunlin: not subscribed: {problem}");
     }
-    let text = if arguments.json { serde_json::to_string(&shown)? + "\n" } else { text(&shown) };
+    let text = if arguments.json { crate::output::json(&shown)? } else { text(&shown) };
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
 }

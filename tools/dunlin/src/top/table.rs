@@ -2,7 +2,7 @@
 
 use super::model::Snapshot;
 use super::traffic::{Number as Counted, Traffic};
-use crate::names::harmless;
+use dunlin_program::harmless;
 use std::cmp::Ordering;
 
 /// What is listed.

@@ -4,7 +4,7 @@ use super::format::{Format, OctetsFormat, Printer};
 use super::series::Series;
 use super::{LONGEST_STEP, PATIENCE, Target, TypeOf, on_interrupt, subscribe};
 use crate::join::Arrivals;
-use crate::output::{counted, tell};
+use crate::output::counted;
 use anyhow::Result;
 use clap::Args;
 use dunlin::cdr::{DecodeOptions, Limits};
@@ -14,6 +14,7 @@ use dunlin::{
     ReaderStats, SampleInfo,
 };
 use dunlin_program::Stop;
+use dunlin_program::tell;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

@@ -1,11 +1,11 @@
 //! Samples as text.
 
-use crate::names::harmless;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use dunlin::dynamic_types::{AccessError, AccessFailure, PathError, Shape};
 use dunlin::{DynamicData, DynamicType, DynamicView, InstanceState, SampleInfo};
 use dunlin_json::{JsonView, Octets, SelectedViews, leaves_of_view};
+use dunlin_program::{harmless, harmless_lines};
 use serde::Serialize;
 use std::io::Write;
 
@@ -170,8 +170,8 @@ impl Printer {
 
     fn text(&self, value: &impl Serialize) -> Result<String> {
         Ok(match self.format {
-            Format::Yaml => format!("---\n{}", serde_norway::to_string(value)?),
-            _ => format!("{}\n", serde_json::to_string(value)?),
+            Format::Yaml => format!("---\n{}", harmless_lines(&serde_norway::to_string(value)?)),
+            _ => crate::output::json(value)?,
         })
     }
 

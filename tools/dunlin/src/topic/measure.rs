@@ -3,12 +3,13 @@
 use super::series::{Series, Summary};
 use super::{LONGEST_STEP, PATIENCE, Target, on_interrupt, subscribe};
 use crate::join::Arrivals;
-use crate::output::{counted, tell};
+use crate::output::counted;
 use anyhow::{Result, ensure};
 use clap::Args;
 use dunlin::qos::TopicQos;
 use dunlin::{Against, Config, DataReader, EntityKind, SerializedData, WallTime};
 use dunlin_program::Stop;
+use dunlin_program::tell;
 use serde::Serialize;
 use std::io::Write;
 use std::process::ExitCode;

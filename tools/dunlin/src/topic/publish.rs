@@ -1,8 +1,7 @@
 //! `dunlin pub TOPIC VALUE`: writes to a topic.
 
 use super::{PATIENCE, Target, TypeOf, on_interrupt, partitions};
-use crate::names::{harmless, harmless_lines};
-use crate::output::{counted, tell};
+use crate::output::counted;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use dunlin::cdr::Representation;
@@ -14,6 +13,7 @@ use dunlin::{
     SubscriptionBuiltinTopicData,
 };
 use dunlin_program::Stop;
+use dunlin_program::{harmless, tell};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
@@ -167,7 +167,7 @@ fn tell_unmatched(participant: &DomainParticipant, writer: &DataWriter<DynamicDa
     let apart = explanation.pairs.iter().filter(is_apart).count();
     if apart > 0 {
         let (all, are) = (explanation.pairs.len(), if apart == 1 { "is" } else { "are" });
-        let why = harmless_lines(&super::reasons(&explanation));
+        let why = super::reasons(&explanation);
         tell!("dunlin: {apart} of {} {are} left out{why}", counted(all, "reader"));
     }
 }

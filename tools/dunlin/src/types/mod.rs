@@ -4,8 +4,8 @@ mod compare;
 
 use crate::idl::{self, IdlOptions};
 use crate::join::{Survey, listen};
-use crate::names::{self, TopicName, harmless_lines};
-use crate::output::{counted, tell};
+use crate::names::{self, TopicName};
+use crate::output::counted;
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 use compare::Judged;
@@ -13,6 +13,7 @@ use dunlin::qos::{DataRepresentation, TypeConsistencyEnforcement};
 use dunlin::xtypes::to_idl;
 use dunlin::{Config, DomainParticipant, Guid, KnownType, TypeDiscovery};
 use dunlin_idl::{Memory, Notation, Options, convert_all};
+use dunlin_program::{harmless_lines, tell};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -191,7 +192,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     }
     let told = found.into_iter().map(|found| told(arguments, found)).collect::<Result<Vec<_>>>()?;
     let text: String = if arguments.json {
-        told.iter().map(|told| Ok(serde_json::to_string(told)? + "\n")).collect::<Result<_>>()?
+        told.iter().map(|told| Ok(crate::output::json(told)?)).collect::<Result<_>>()?
     } else if arguments.xml {
         harmless_lines(&document(&told))
     } else {
@@ -206,7 +207,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
 fn document(told: &[Told]) -> String {
     for it in told {
         if let Some(why) = &it.unknown {
-            tell!("{}", harmless_lines(&format!("{}: the type is not known: {why}", it.title())));
+            tell!("{}: the type is not known: {why}", it.title());
         }
     }
     let known: Vec<(&Told, &String)> = told.iter().filter_map(|it| Some((it, it.xml.as_ref()?))).collect();

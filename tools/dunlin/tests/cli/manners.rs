@@ -113,6 +113,27 @@ fn every_command_ends_quietly_at_a_closed_pipe_and_says_that_a_disk_is_full() {
     }
 }
 
+#[test]
+fn what_cannot_be_told_ends_nothing() {
+    let full = || File::options().write(true).open("/dev/full").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let broken = folder.path().join("broken.idl");
+    std::fs::write(&broken, "struct {").unwrap();
+    let broken = broken.to_str().unwrap();
+    for words in [
+        &["ls", "--set", "x=1"][..],
+        &["idl", broken],
+        &["config", "import", "/nowhere"],
+        &["bench", "run", "none"],
+    ] {
+        let child = program(words).stdout(Stdio::null()).stderr(full()).spawn().unwrap();
+        assert!(matches!(ended(child, words).status.code(), Some(1 | 2)), "{words:?}");
+    }
+    let mut adapter = std::process::Command::new(env!("CARGO_BIN_EXE_dunlin-adapter"));
+    let child = adapter.stdin(Stdio::null()).stdout(Stdio::null()).stderr(full()).spawn().unwrap();
+    assert_eq!(ended(child, &["adapter"]).status.code(), Some(1));
+}
+
 fn told(output: &Output) -> String {
     assert!(!output.status.success());
     String::from_utf8(output.stderr.clone()).unwrap()
