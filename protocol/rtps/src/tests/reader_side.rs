@@ -267,6 +267,18 @@ fn a_gap_that_a_heartbeat_contradicts_is_undone() {
 }
 
 #[test]
+fn a_gap_behind_what_is_missing_that_a_heartbeat_contradicts_is_undone() {
+    let mut target = synced(ReaderConfig::default(), 1);
+    target.receive(at(2), &data(1));
+    target.receive(at(3), &gap(4, 1_000, &[]));
+    target.receive(at(4), &heartbeat(1, 2, 2, true));
+    assert_eq!(target.sent(), [ack(2, &[2], false)]);
+    [2, 3].iter().for_each(|sn| target.receive(at(5), &data(*sn)));
+    target.receive(at(6), &heartbeat(1, 5, 3, true));
+    assert_eq!(target.sent(), [ack(4, &[4, 5], false)], "they are asked for");
+}
+
+#[test]
 fn what_an_older_heartbeat_takes_back_is_not_lost_when_it_is_gone() {
     for (later, lost) in [(5, 0), (2_000_000, 3)] {
         let mut target = synced(ReaderConfig::default(), 1);
