@@ -2,15 +2,11 @@
 
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant};
-use std::io::{BufRead, BufReader};
+use dunlin_test_program::{Running, eventually};
 use std::net::UdpSocket;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// What the two programs exchange.
 const SAMPLES: u32 = 100;
 
@@ -19,72 +15,22 @@ struct Count {
     n: u32,
 }
 
-fn eventually(what: &str, mut done: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !done() {
-        assert!(Instant::now() < deadline, "not within {PATIENCE:?}: {what}");
-        std::thread::park_timeout(Duration::from_millis(1));
-    }
-}
-
 /// A port that is free, with the three behind it most likely.
 fn port() -> u16 {
     let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
     socket.local_addr().unwrap().port().min(65_000)
 }
 
-/// A program in the background; it is killed at the end of the test.
-struct Running {
-    child: Child,
-    told: Receiver<String>,
+fn start(command: &mut Command) -> Running {
+    Running::start(command.stdin(Stdio::null()).stdout(Stdio::null()))
 }
 
-impl Running {
-    fn start(command: &mut Command) -> Self {
-        let piped = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = piped.spawn().unwrap();
-        let (sender, told) = channel();
-        let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        std::thread::spawn(move || { lines }.try_for_each(|line| sender.send(line)));
-        Self { child, told }
-    }
-
-    fn server(port: u16) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin-server"));
-        let words = ["--port", &port.to_string(), "--domain", "0", "--set", "network.interfaces=lo"];
-        let server = Self::start(command.args(words));
-        server.tells(&format!("domain 0, port {port}"));
-        server
-    }
-
-    /// Waits for a line on the standard error stream.
-    fn tells(&self, wanted: &str) {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let line = self.told.recv_timeout(left).unwrap_or_else(|_| panic!("it does not tell: {wanted}"));
-            if line.contains(wanted) {
-                return;
-            }
-        }
-    }
-
-    fn ends_well(&mut self) {
-        let mut status = None;
-        eventually("the program ends", || {
-            status = self.child.try_wait().unwrap();
-            status.is_some()
-        });
-        assert!(status.unwrap().success());
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It has ended perhaps.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn server(port: u16) -> Running {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin-server"));
+    let words = ["--port", &port.to_string(), "--domain", "0", "--set", "network.interfaces=lo"];
+    let server = start(command.args(words));
+    server.tells(&format!("domain 0, port {port}"));
+    server
 }
 
 fn writer(participant: &DomainParticipant) -> DataWriter<Count> {
@@ -128,7 +74,7 @@ fn program_that_reads() {
 fn program(name: &str, folder: &Path) -> Running {
     let words = ["--exact", name, "--ignored", "--nocapture"];
     let mut command = Command::new(std::env::current_exe().unwrap());
-    Running::start(command.args(words).current_dir(folder).env_remove("DUNLIN_CONFIG"))
+    start(command.args(words).current_dir(folder).env_remove("DUNLIN_CONFIG"))
 }
 
 fn folder(discovery: &str) -> tempfile::TempDir {
@@ -150,12 +96,10 @@ fn the_same_two_programs_exchange_data_in_both_architectures() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin-server"));
         let words = ["--port", &port.to_string()];
         // The server takes the same file.
-        let server =
-            Running::start(command.args(words).current_dir(folder.path()).env_remove("DUNLIN_CONFIG"));
+        let server = start(command.args(words).current_dir(folder.path()).env_remove("DUNLIN_CONFIG"));
         server.tells("domain 0, port");
-        let mut programs =
-            ["program_that_reads", "program_that_writes"].map(|name| program(name, folder.path()));
-        programs.iter_mut().for_each(Running::ends_well);
+        let programs = ["program_that_reads", "program_that_writes"].map(|name| program(name, folder.path()));
+        programs.into_iter().for_each(Running::ends_well);
     }
 }
 
@@ -177,7 +121,7 @@ fn daemon(folder: &Path, index: u32) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin-daemon"));
     let set = format!("network.participant_index={index}");
     let words = ["--set", &set];
-    let daemon = Running::start(command.args(words).current_dir(folder).env_remove("DUNLIN_CONFIG"));
+    let daemon = start(command.args(words).current_dir(folder).env_remove("DUNLIN_CONFIG"));
     daemon.tells("domain 0, port");
     daemon
 }
@@ -192,11 +136,11 @@ fn the_same_two_programs_exchange_data_through_daemons() {
         if indices[0] != indices[1] {
             daemons.push(daemon(folders[1].path(), indices[1]));
         }
-        let mut programs = [
+        let programs = [
             program("program_that_reads", folders[0].path()),
             program("program_that_writes", folders[1].path()),
         ];
-        programs.iter_mut().for_each(Running::ends_well);
+        programs.into_iter().for_each(Running::ends_well);
     }
 }
 
@@ -207,9 +151,9 @@ fn a_program_of_a_daemon_and_a_decentralised_one_exchange_data() {
     let free = folder(&format!("[ports]\nbase = {base}\n"));
     let _daemon = daemon(federated.path(), 119);
     for (reads, writes) in [(&federated, &free), (&free, &federated)] {
-        let mut programs =
+        let programs =
             [program("program_that_reads", reads.path()), program("program_that_writes", writes.path())];
-        programs.iter_mut().for_each(Running::ends_well);
+        programs.into_iter().for_each(Running::ends_well);
     }
 }
 
@@ -237,8 +181,7 @@ fn one_of_two_daemons_is_killed_and_nobody_matches_anew() {
         if n == 30 || n == 60 {
             // Kill one with SIGKILL, and start it anew.
             let which = usize::from(n == 60);
-            daemons[which].child.kill().unwrap();
-            daemons[which].child.wait().unwrap();
+            daemons[which].kill();
             daemons[which] = daemon(folders[which].path(), indices[which]);
         }
         writer.write(&Count { n }).unwrap();
@@ -267,16 +210,15 @@ fn one_of_two_servers_is_killed_and_nobody_notices() {
     let ports = [port(), port()];
     let (writing, reading) = (client(&ports), client(&ports));
     let (writer, reader) = (writer(&writing), reader(&reading));
-    let mut servers = ports.map(Running::server);
+    let mut servers = ports.map(server);
     eventually("they match", || !writer.matched_subscriptions().is_empty());
     let mut seen = Vec::new();
     for n in 0..SAMPLES {
         if n % 20 == 10 {
             // Kill one with SIGKILL, and start it anew.
             let which = (n / 20 % 2) as usize;
-            servers[which].child.kill().unwrap();
-            servers[which].child.wait().unwrap();
-            servers[which] = Running::server(ports[which]);
+            servers[which].kill();
+            servers[which] = server(ports[which]);
         }
         writer.write(&Count { n }).unwrap();
         eventually("it arrives", || {
@@ -298,7 +240,7 @@ fn one_of_two_servers_is_killed_and_nobody_notices() {
 #[test]
 fn a_port_that_is_taken_is_named() {
     let port = port();
-    let _first = Running::server(port);
+    let _first = server(port);
     let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin-server"));
     let words = ["--port", &port.to_string(), "--domain", "0", "--set", "network.interfaces=lo"];
     let second = command.args(words).output().unwrap();

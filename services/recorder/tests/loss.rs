@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{Place, Track, eventually, record, track_writer, track_writer_qos, track_writer_with};
+use common::{Programs, Track, record, track_writer, track_writer_qos, track_writer_with};
 use dunlin_recorder::{Counts, Keeping, Medium, Open, Options, Recorder, WhenFull};
+use dunlin_test_program::{Place, eventually};
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -3,9 +3,10 @@
 
 mod common;
 
-use common::{Place, Track, eventually, record, text, track_writer};
+use common::{Programs, Track, record, track_writer};
 use dunlin_recorder::event::EventKind;
 use dunlin_recorder::file::{Compression, Ending, Recording, Selection, rewrite};
+use dunlin_test_program::{Place, eventually, text};
 use std::fs::File;
 use std::io::BufReader;
 
@@ -33,7 +34,7 @@ fn what_is_replayed_is_recorded_as_it_was_first() {
     for writer in &writers {
         writer.wait_for_acknowledgments(dunlin::Duration::from_secs(60)).unwrap();
     }
-    recorder.ends_well("-INT");
+    recorder.stops_well("-INT");
     let was = record(&first);
     assert_eq!(was.values().map(Vec::len).sum::<usize>(), 2 * 220);
     drop(writers);
@@ -42,8 +43,8 @@ fn what_is_replayed_is_recorded_as_it_was_first() {
     recorder.tells("recording domain");
     let player =
         place.start("replay", &[&first, "--original", "--rate", "0", "--readers", "1", "--wait", "60"]);
-    player.ends_by_itself();
-    recorder.ends_well("-TERM");
+    player.ends_well();
+    recorder.stops_well("-TERM");
     let mut again = record(&second);
     // The player's writers end, and with that unregister what they have: that was not recorded first.
     again.retain(|writer, changes| {
@@ -67,7 +68,7 @@ fn topics_are_chosen_and_renamed_and_parts_are_played() {
         circle.write(&Track { id: 1, position }).unwrap();
     }
     square.wait_for_acknowledgments(dunlin::Duration::from_secs(60)).unwrap();
-    recorder.ends_well("-INT");
+    recorder.stops_well("-INT");
     let told = place.run("record", &["info", &file]);
     assert!(told.contains("Square") && !told.contains("Circle") && told.contains("it is whole"), "{told}");
 
@@ -86,7 +87,7 @@ fn topics_are_chosen_and_renamed_and_parts_are_played() {
     }
     assert_eq!(seen, [0, 1, 2, 3]);
     player.signal("-INT");
-    player.ends_by_itself();
+    player.ends_well();
 }
 
 /// What was in closed chunks is there; a chunk is closed after 0.4 s at most.
@@ -137,7 +138,7 @@ fn files_are_split_and_the_oldest_go() {
         path(3).exists() && !path(0).exists()
     });
     writer.wait_for_acknowledgments(dunlin::Duration::from_secs(60)).unwrap();
-    recorder.ends_well("-INT");
+    recorder.stops_well("-INT");
     let kept: Vec<_> = (0..100).map(path).filter(|path| path.exists()).collect();
     assert_eq!(kept.len(), 2, "{kept:?}");
     for file in kept {
@@ -149,7 +150,7 @@ fn files_are_split_and_the_oldest_go() {
 fn a_file_that_cannot_be_begun_is_told_by_the_exit_code() {
     let place = Place::new("full");
     // It takes what the recorder begins with into its buffer, and nothing.
-    let output = place.command("record", &["-o", "/dev/full"]).output().unwrap();
+    let output = place.program("record", &["-o", "/dev/full"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("/dev/full"), "{}", text(&output.stderr));
 }
@@ -160,14 +161,14 @@ fn wrong_files_are_told() {
     let none = place.path("none.mcap");
     std::fs::write(&none, b"this is no recording").unwrap();
     for words in [&["info", &none][..], &["repair", &none, "-o", "/nowhere/x"], &["cut", &none, "-o", "x"]] {
-        let output = place.command("record", words).output().unwrap();
+        let output = place.program("record", words).output().unwrap();
         assert_eq!(output.status.code(), Some(1));
     }
-    let output = place.command("replay", &[&none]).output().unwrap();
+    let output = place.program("replay", &[&none]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("it is no MCAP file"), "{}", text(&output.stderr));
     // What is there is not written over.
-    let output = place.command("record", &["-o", &none]).output().unwrap();
+    let output = place.program("record", &["-o", &none]).output().unwrap();
     assert!(text(&output.stderr).contains("exists"), "{}", text(&output.stderr));
     assert_eq!(std::fs::read(&none).unwrap(), b"this is no recording");
     let mut out = Vec::new();

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Place, Track, text, track_writer};
+use common::{Track, track_writer};
+use dunlin_test_program::{Place, text};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,7 +36,7 @@ fn the_lines_of_the_page_run() {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/quick-start.sh");
         let mut command = Command::new("sh");
         command.arg(script).current_dir(place.path("")).env("PATH", path);
-        place.environment(&mut command);
+        place.keep_apart(&mut command);
         let output = command.output().unwrap();
         ends.store(true, Ordering::SeqCst);
         output

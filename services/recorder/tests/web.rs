@@ -3,9 +3,10 @@
 
 mod common;
 
-use common::{Place, Running, eventually, record, track_writer};
+use common::{Programs, record, track_writer};
 use dunlin::DataWriter;
 use dunlin::qos::TopicQos;
+use dunlin_test_program::{Place, Running, eventually, text};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -22,7 +23,7 @@ impl Answer {
     }
 
     fn text(&self) -> String {
-        common::text(&self.body)
+        text(&self.body)
     }
 }
 
@@ -48,7 +49,7 @@ impl Page {
         let mut all = Vec::new();
         stream.read_to_end(&mut all).unwrap();
         let end = all.windows(4).position(|it| it == b"\r\n\r\n").expect("a head");
-        let mut answer = Answer { head: common::text(&all[..end]), body: all[end + 4..].to_vec() };
+        let mut answer = Answer { head: text(&all[..end]), body: all[end + 4..].to_vec() };
         if answer.head.to_lowercase().contains("transfer-encoding: chunked") {
             answer.body = unchunked(&answer.body);
         }
@@ -71,7 +72,7 @@ impl Page {
 fn unchunked(mut rest: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(end) = rest.windows(2).position(|it| it == b"\r\n") {
-        let size = usize::from_str_radix(&common::text(&rest[..end]), 16).unwrap();
+        let size = usize::from_str_radix(&text(&rest[..end]), 16).unwrap();
         body.extend_from_slice(&rest[end + 2..end + 2 + size]);
         rest = &rest[end + 4 + size..];
     }
@@ -131,7 +132,7 @@ fn the_page_shows_stops_and_cuts() {
     assert_eq!(record(&part).values().map(Vec::len).sum::<usize>(), 70);
     assert_eq!(page.ask("POST", "/split", "").status(), 204);
     eventually("it is finished", || page.state()["files"].as_array().unwrap().len() == 1);
-    page.recorder.ends_well("-INT");
+    page.recorder.stops_well("-INT");
 }
 
 #[test]
@@ -153,7 +154,7 @@ fn strangers_get_nothing() {
     assert_eq!(page.get("/cut").status(), 400);
     assert_eq!(page.get("/pictures.json").status(), 400);
     assert_eq!(page.get("/pause").status(), 405, "a link changes nothing");
-    page.recorder.ends_well("-INT");
+    page.recorder.stops_well("-INT");
 }
 
 #[test]
@@ -179,5 +180,5 @@ fn pictures_of_samples_are_shown() {
         writer.write(&Image { camera: "front".into(), ..Image::default() }).unwrap();
         pictures()[0]["jpeg"].is_null()
     });
-    page.recorder.ends_well("-INT");
+    page.recorder.stops_well("-INT");
 }

@@ -107,11 +107,12 @@ impl Place {
     #[must_use]
     pub fn command(&self, program: &str, words: &[&str]) -> Command {
         let mut command = Command::new(program);
+        self.keep_apart(command.args(words).stdin(Stdio::null()));
         command
-            .args(words)
-            .env("DUNLIN_NETWORK_INTERFACES", "lo")
-            .env("DUNLIN_DOMAIN_TAG", &self.tag)
-            .stdin(Stdio::null());
-        command
+    }
+
+    /// Has the program of a command take part in this test's domains.
+    pub fn keep_apart(&self, command: &mut Command) {
+        command.env("DUNLIN_NETWORK_INTERFACES", "lo").env("DUNLIN_DOMAIN_TAG", &self.tag);
     }
 }

@@ -85,6 +85,15 @@ impl Running {
         status.expect("an end")
     }
 
+    /// Sends a signal, such as `-TERM`, after which it has to end well.
+    ///
+    /// # Panics
+    /// If it does not; with what it told since it was last asked.
+    pub fn stops_well(self, name: &str) {
+        self.signal(name);
+        self.ends_well();
+    }
+
     /// Waits until it has ended well.
     ///
     /// # Panics
