@@ -155,7 +155,9 @@ impl Pair<'_> {
     /// Between two changes that arrived a best-effort reader lacks what it was told of; whoever does not take all that arrives
     /// may have heard of more than it took.
     fn unreliable(&self, number: u64, change: &Written) -> bool {
-        if self.crowded && self.durable() {
+        // The history comes at once, and what a full reader turns away of it does not come again.
+        let turns_away = self.crowded || self.requested.max_samples.is_some();
+        if turns_away && self.durable() {
             return true;
         }
         if self.shows_all() && self.requested.max_samples.is_none() && !self.crowded {
@@ -582,6 +584,18 @@ mod tests {
         assert_eq!(story.verdict().1, 5, "what is older was not on its way");
         (story.offered.durable, story.requested.durable) = (true, true);
         assert_eq!(story.verdict().1, 7, "the history is");
+    }
+
+    #[test]
+    fn a_best_effort_reader_with_limits_loses_what_it_turns_away_of_a_history() {
+        let mut story = Story::new([1, 2, 9, 10]);
+        story.requested.reliable = false;
+        (story.offered.durable, story.requested.durable) = (true, true);
+        story.requested.separation = 1;
+        story.by_reader = vec![(IN_FLIGHT + 1_000, None)];
+        assert_eq!(story.verdict().1, 0, "all of it was there when they met");
+        story.requested.max_samples = Some(4);
+        assert_eq!(story.verdict().1, 6, "and did not fit");
     }
 
     #[test]
