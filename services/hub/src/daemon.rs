@@ -1,7 +1,7 @@
 //! The daemon: a participant that speaks for the programs of its host.
 
 use dunlin::config::{Architecture, ConfigError, DAEMON_INDEX, Multicast, ParticipantIndex};
-use dunlin::{Config, CreateParticipantError, DomainId, DomainParticipant};
+use dunlin::{Config, CreateParticipantError, DomainId, DomainParticipant, RelayStats};
 use thiserror::Error;
 
 /// What a [`Daemon`] is made from.
@@ -75,28 +75,10 @@ pub enum DaemonError {
 /// What a daemon has to do with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DaemonStatus {
-    /// Participants of this host for which it speaks.
-    pub applications: u64,
-    /// Participants of this host that it has refused because there were too many.
-    pub applications_refused: u64,
     /// Participants that it knows, those of this host included.
     pub participants: u64,
-    /// Datagrams taken in to be passed on.
-    pub taken: u64,
-    /// Datagrams passed on, one for each place that they went to.
-    pub passed: u64,
-    /// Octets of these.
-    pub octets: u64,
-    /// Submessages not passed on because their sender is not known, or does not speak from where they came.
-    pub strangers: u64,
-    /// Submessages not passed on because nobody is known here whom they are for.
-    pub unroutable: u64,
-    /// Datagrams of applications that sent more than `daemon.application_rate`, and so dropped.
-    pub over_rate: u64,
-    /// Datagrams with messages of several applications sent to other daemons.
-    pub bundles: u64,
-    /// Messages in them.
-    pub bundled: u64,
+    /// For whom it speaks, and what it has passed on.
+    pub relay: RelayStats,
 }
 
 /// The daemon of a host for one domain. It works on threads of its own until it is dropped.
@@ -135,20 +117,7 @@ impl Daemon {
     #[must_use]
     pub fn status(&self) -> DaemonStatus {
         let discovery = self.participant.stats().discovery;
-        let relay = discovery.relay;
-        DaemonStatus {
-            applications: relay.applications,
-            applications_refused: relay.applications_refused,
-            participants: discovery.participants,
-            taken: relay.taken,
-            passed: relay.passed,
-            octets: relay.octets,
-            strangers: relay.strangers,
-            unroutable: relay.unroutable,
-            over_rate: relay.over_rate,
-            bundles: relay.bundles,
-            bundled: relay.bundled,
-        }
+        DaemonStatus { participants: discovery.participants, relay: discovery.relay }
     }
 }
 

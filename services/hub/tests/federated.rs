@@ -1,23 +1,13 @@
 //! Daemons and their programs in the simulator: what goes over the wire, and what a dying daemon or program costs.
 
+mod common;
+
+use common::{Count, millis, reader, reader_with, secs, taken, writer};
 use dunlin::config::{Architecture, Rate, Switch};
-use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::qos::DataReaderQos;
 use dunlin::sim::{Node, Result, Sim};
-use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration};
+use dunlin::{Config, DataReader, DataWriter, DomainParticipant, Duration};
 use dunlin_hub::{Daemon, DaemonConfig};
-
-#[derive(DdsType, Clone, Debug, Default)]
-struct Count {
-    n: u32,
-}
-
-const fn millis(n: i64) -> Duration {
-    Duration::from_millis(n)
-}
-
-const fn secs(n: i64) -> Duration {
-    Duration::from_secs(n)
-}
 
 /// A host: a node for the daemon, and one for each program, so that each can crash alone.
 struct Host {
@@ -63,36 +53,10 @@ impl Host {
         self.start()
     }
 
-    fn status(&self) -> dunlin_hub::DaemonStatus {
+    fn status(&self) -> dunlin::RelayStats {
         let running = self.running.as_ref().unwrap();
-        self.daemon.run(|| running.status())
+        self.daemon.run(|| running.status().relay)
     }
-}
-
-fn writer(node: &Node, topic: &str) -> Result<DataWriter<Count>> {
-    node.run(|| {
-        let participant = DomainParticipant::new(0)?;
-        let topic = participant.create_topic::<Count>(topic, &TopicQos::default())?;
-        let qos = DataWriterQos::default().reliable().keep_all();
-        Ok(participant.create_publisher(&PublisherQos::default())?.create_datawriter(&topic, &qos)?)
-    })
-}
-
-fn reader_with(node: &Node, topic: &str, qos: &DataReaderQos) -> Result<DataReader<Count>> {
-    node.run(|| {
-        let participant = DomainParticipant::new(0)?;
-        let topic = participant.create_topic::<Count>(topic, &TopicQos::default())?;
-        Ok(participant.create_subscriber(&SubscriberQos::default())?.create_datareader(&topic, qos)?)
-    })
-}
-
-fn reader(node: &Node, topic: &str) -> Result<DataReader<Count>> {
-    reader_with(node, topic, &DataReaderQos::default().reliable().keep_all())
-}
-
-fn taken(node: &Node, reader: &DataReader<Count>) -> Vec<u32> {
-    let samples = node.run(|| reader.take(usize::MAX)).unwrap();
-    samples.iter().filter_map(|sample| sample.data.as_ref()).map(|count| count.n).collect()
 }
 
 fn readers_of(writer: &DataWriter<Count>) -> i32 {

@@ -1,23 +1,12 @@
 //! Servers and their clients in the simulator: who finds whom, what a dying server costs, and who is told why nobody is found.
 
+mod common;
+
+use common::{Count, millis, reader, secs, taken, writer};
 use dunlin::config::{Architecture, Interest};
-use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::sim::{Node, Result, Sim};
-use dunlin::{Cause, Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration};
+use dunlin::{Cause, Config, DomainParticipant, Duration};
 use dunlin_hub::{Server, ServerConfig};
-
-#[derive(DdsType, Clone, Debug, Default)]
-struct Count {
-    n: u32,
-}
-
-const fn millis(n: i64) -> Duration {
-    Duration::from_millis(n)
-}
-
-const fn secs(n: i64) -> Duration {
-    Duration::from_secs(n)
-}
 
 fn client(servers: &[&str]) -> Config {
     let mut config = Config::default();
@@ -38,31 +27,8 @@ fn server(sim: &mut Sim, name: &str) -> Node {
     node
 }
 
-fn writer(node: &Node, topic: &str) -> Result<DataWriter<Count>> {
-    node.run(|| {
-        let participant = DomainParticipant::new(0)?;
-        let topic = participant.create_topic::<Count>(topic, &TopicQos::default())?;
-        let qos = DataWriterQos::default().reliable().keep_all();
-        Ok(participant.create_publisher(&PublisherQos::default())?.create_datawriter(&topic, &qos)?)
-    })
-}
-
-fn reader(node: &Node, topic: &str) -> Result<DataReader<Count>> {
-    node.run(|| {
-        let participant = DomainParticipant::new(0)?;
-        let topic = participant.create_topic::<Count>(topic, &TopicQos::default())?;
-        let qos = DataReaderQos::default().reliable().keep_all();
-        Ok(participant.create_subscriber(&SubscriberQos::default())?.create_datareader(&topic, &qos)?)
-    })
-}
-
 fn known(node: &Node, config: &Config) -> Result<DomainParticipant> {
     node.run(|| Ok(DomainParticipant::builder(0).config(config.clone()).build()?))
-}
-
-fn taken(node: &Node, reader: &DataReader<Count>) -> Vec<u32> {
-    let samples = node.run(|| reader.take(usize::MAX)).unwrap();
-    samples.iter().filter_map(|sample| sample.data.as_ref()).map(|count| count.n).collect()
 }
 
 /// Writer and reader know two servers; one is killed at a point that the seed decides, and is back a second later with an empty memory.
