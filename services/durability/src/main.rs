@@ -83,7 +83,7 @@ fn serve(file: &Path) -> Result<()> {
     let set = WaitSet::new();
     set.attach_condition(service.wake().condition());
     set.attach_condition(stop.condition());
-    eprintln!("dunlin store: ready");
+    dunlin_program::tell!("dunlin store: ready");
     let (mut told, mut failing, mut last) = (Instant::now(), false, String::new());
     while !stop.condition().trigger_value() {
         let mut next = service.pump();
@@ -91,9 +91,11 @@ fn serve(file: &Path) -> Result<()> {
             failing = !failing;
             match service.failure() {
                 Some(why) => {
-                    eprintln!("dunlin store: nothing is acknowledged: the store cannot be written: {why}")
+                    dunlin_program::tell!(
+                        "dunlin store: nothing is acknowledged: the store cannot be written: {why}"
+                    )
                 }
-                None => eprintln!("dunlin store: the store is written again"),
+                None => dunlin_program::tell!("dunlin store: the store is written again"),
             }
         }
         if let Some(every) = report.to_std().filter(|every| !every.is_zero()) {
@@ -136,7 +138,7 @@ fn tell(service: &Service, last: &mut String) {
         let _ = writeln!(text, "topic={topic:?} refused={why:?}");
     }
     if text != *last {
-        eprint!("{text}");
+        text.lines().for_each(|line| dunlin_program::tell!("{line}"));
         *last = text;
     }
 }
@@ -167,7 +169,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("dunlin store: {error:#}");
+            dunlin_program::tell!("dunlin store: {error:#}");
             ExitCode::FAILURE
         }
     }

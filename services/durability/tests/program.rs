@@ -171,6 +171,22 @@ fn a_file_is_listed_shown_exported_imported_and_pruned() {
 }
 
 #[test]
+fn a_service_goes_on_although_nobody_can_be_told_anything() {
+    let place = Place::new("store-mute");
+    let config = place.file("site.toml", &std::fs::read_to_string(example("site.toml")).unwrap());
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = place.command(STORE, &[config.to_str().unwrap()]);
+    let mut service = command.stderr(full).spawn().unwrap();
+    let participant = place.participant(0);
+    eventually("it is there, or ends", || {
+        service.try_wait().unwrap().is_some() || participant.has_durability_service()
+    });
+    assert_eq!(service.try_wait().unwrap(), None);
+    service.kill().unwrap();
+    service.wait().unwrap();
+}
+
+#[test]
 fn check_looks_and_tells_the_line() {
     let place = Place::new("store-check");
     for name in ["site.toml", "plant.toml"] {

@@ -3,12 +3,12 @@
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use dunlin::{Config, Duration, GuardCondition, GuidPrefix, WaitError, WaitSet};
+use dunlin::{Config, GuidPrefix};
 use dunlin_hub::{Server, ServerConfig};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use dunlin_program::{Stop, tell};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
+use std::time::Duration;
 
 #[derive(Parser)]
 #[command(
@@ -47,47 +47,32 @@ fn config(arguments: &Arguments) -> Result<ServerConfig> {
 
 fn serve(arguments: &Arguments) -> Result<()> {
     let server = Server::start(config(arguments)?)?;
-    let stop = on_signals()?;
-    eprintln!("dunlin server: domain {}, port {}", server.domain(), server.port());
-    let set = WaitSet::new();
-    set.attach_condition(stop.condition());
+    let stop = Stop::default();
+    stop.on_signals()?;
+    tell!("dunlin server: domain {}, port {}", server.domain(), server.port());
     let mut named = BTreeSet::new();
-    while !stop.condition().trigger_value() {
+    loop {
         name_foreign(&server, &mut named);
-        if !matches!(set.wait(LOOK), Ok(_) | Err(WaitError::Timeout)) {
-            anyhow::bail!("this thread cannot wait");
+        if stop.wait(LOOK) {
+            return Ok(());
         }
     }
-    Ok(())
 }
 
 /// Names those who cannot be served, each once.
 fn name_foreign(server: &Server, named: &mut BTreeSet<GuidPrefix>) {
     for client in server.foreign_clients() {
         if named.len() < MOST_NAMED && named.insert(client.prefix) {
-            eprintln!("dunlin server: {client}");
+            tell!("dunlin server: {client}");
         }
     }
-}
-
-/// Raised by a request to terminate.
-fn on_signals() -> Result<GuardCondition> {
-    let stop = GuardCondition::new();
-    let raised = stop.clone();
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    std::thread::Builder::new().name("dunlin-signals".into()).spawn(move || {
-        for _ in signals.forever() {
-            raised.set_trigger_value(true);
-        }
-    })?;
-    Ok(stop)
 }
 
 fn main() -> ExitCode {
     match serve(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("dunlin server: {error:#}");
+            tell!("dunlin server: {error:#}");
             ExitCode::FAILURE
         }
     }

@@ -45,6 +45,24 @@ fn reader(participant: &DomainParticipant) -> DataReader<Count> {
     subscriber.create_datareader(&topic, &DataReaderQos::default().reliable().keep_all()).unwrap()
 }
 
+/// Everything that is written arrives, whatever is done before each sample, and the two match once.
+fn exchange(writer: &DataWriter<Count>, reader: &DataReader<Count>, mut before: impl FnMut(u32)) {
+    let mut seen = Vec::new();
+    for n in 0..SAMPLES {
+        before(n);
+        writer.write(&Count { n }).unwrap();
+        eventually("it arrives", || {
+            let samples = reader.take(usize::MAX).unwrap();
+            seen.extend(samples.into_iter().filter_map(|sample| sample.data).map(|count| count.n));
+            seen.len() == n as usize + 1
+        });
+    }
+    assert_eq!(seen, (0..SAMPLES).collect::<Vec<_>>());
+    let totals =
+        (writer.publication_matched_status().total_count, reader.subscription_matched_status().total_count);
+    assert_eq!(totals, (1, 1), "nobody matched anew");
+}
+
 /// A program that writes. It is run by the tests below, as a process of its own.
 #[test]
 #[ignore = "a program for other tests"]
@@ -176,25 +194,14 @@ fn one_of_two_daemons_is_killed_and_nobody_matches_anew() {
     let [writing, reading] = [0, 1].map(|host| federated_participant(&folders[host], host as u64));
     let (writer, reader) = (writer(&writing), reader(&reading));
     eventually("they match", || !writer.matched_subscriptions().is_empty());
-    let mut seen = Vec::new();
-    for n in 0..SAMPLES {
+    exchange(&writer, &reader, |n| {
         if n == 30 || n == 60 {
             // Kill one with SIGKILL, and start it anew.
             let which = usize::from(n == 60);
             daemons[which].kill();
             daemons[which] = daemon(folders[which].path(), indices[which]);
         }
-        writer.write(&Count { n }).unwrap();
-        eventually("it arrives", || {
-            let samples = reader.take(usize::MAX).unwrap();
-            seen.extend(samples.into_iter().filter_map(|sample| sample.data).map(|count| count.n));
-            seen.len() == n as usize + 1
-        });
-    }
-    assert_eq!(seen, (0..SAMPLES).collect::<Vec<_>>());
-    let totals =
-        (writer.publication_matched_status().total_count, reader.subscription_matched_status().total_count);
-    assert_eq!(totals, (1, 1), "nobody matched anew");
+    });
 }
 
 fn client(ports: &[u16]) -> DomainParticipant {
@@ -212,29 +219,35 @@ fn one_of_two_servers_is_killed_and_nobody_notices() {
     let (writer, reader) = (writer(&writing), reader(&reading));
     let mut servers = ports.map(server);
     eventually("they match", || !writer.matched_subscriptions().is_empty());
-    let mut seen = Vec::new();
-    for n in 0..SAMPLES {
+    exchange(&writer, &reader, |n| {
         if n % 20 == 10 {
             // Kill one with SIGKILL, and start it anew.
             let which = (n / 20 % 2) as usize;
             servers[which].kill();
             servers[which] = server(ports[which]);
         }
-        writer.write(&Count { n }).unwrap();
-        eventually("it arrives", || {
-            let samples = reader.take(usize::MAX).unwrap();
-            seen.extend(samples.into_iter().filter_map(|sample| sample.data).map(|count| count.n));
-            seen.len() == n as usize + 1
-        });
-    }
-    assert_eq!(seen, (0..SAMPLES).collect::<Vec<_>>());
-    let totals =
-        (writer.publication_matched_status().total_count, reader.subscription_matched_status().total_count);
-    assert_eq!(totals, (1, 1), "nobody matched anew");
+    });
     // A server that was started anew serves newcomers, although it knows nothing from before.
     let third = client(&ports[..1]);
     let third = self::reader(&third);
     eventually("a newcomer matches", || !third.matched_publications().is_empty());
+}
+
+#[test]
+fn a_server_goes_on_although_nobody_can_be_told_anything() {
+    let port = port();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin-server"));
+    let words = ["--port", &port.to_string(), "--domain", "0", "--set", "network.interfaces=lo"];
+    let mut server = command.args(words).stdin(Stdio::null()).stderr(full).spawn().unwrap();
+    let (writing, reading) = (client(&[port]), client(&[port]));
+    let (writer, _reader) = (writer(&writing), reader(&reading));
+    eventually("it introduces them, or ends", || {
+        server.try_wait().unwrap().is_some() || !writer.matched_subscriptions().is_empty()
+    });
+    assert_eq!(server.try_wait().unwrap(), None);
+    server.kill().unwrap();
+    server.wait().unwrap();
 }
 
 #[test]

@@ -3,11 +3,14 @@
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use dunlin::{Config, Duration, GuardCondition, WaitError, WaitSet};
+use dunlin::Config;
 use dunlin_hub::{Daemon, DaemonConfig};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use dunlin_program::{Stop, tell};
 use std::process::ExitCode;
+use std::time::Duration;
+
+/// A wait for the wish to end, after which it waits again.
+const LOOK: Duration = Duration::from_secs(3_600);
 
 #[derive(Parser)]
 #[command(
@@ -38,37 +41,19 @@ fn config(arguments: &Arguments) -> Result<DaemonConfig> {
 
 fn serve(arguments: &Arguments) -> Result<()> {
     let daemon = Daemon::start(config(arguments)?)?;
-    let stop = on_signals()?;
-    eprintln!("dunlin daemon: domain {}, port {}", daemon.domain(), daemon.port());
-    let set = WaitSet::new();
-    set.attach_condition(stop.condition());
-    while !stop.condition().trigger_value() {
-        if !matches!(set.wait(Duration::INFINITE), Ok(_) | Err(WaitError::Timeout)) {
-            anyhow::bail!("this thread cannot wait");
-        }
-    }
-    eprintln!("dunlin daemon: {:?}", daemon.status());
+    let stop = Stop::default();
+    stop.on_signals()?;
+    tell!("dunlin daemon: domain {}, port {}", daemon.domain(), daemon.port());
+    while !stop.wait(LOOK) {}
+    tell!("dunlin daemon: {:?}", daemon.status());
     Ok(())
-}
-
-/// Raised by a request to terminate.
-fn on_signals() -> Result<GuardCondition> {
-    let stop = GuardCondition::new();
-    let raised = stop.clone();
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    std::thread::Builder::new().name("dunlin-signals".into()).spawn(move || {
-        for _ in signals.forever() {
-            raised.set_trigger_value(true);
-        }
-    })?;
-    Ok(stop)
 }
 
 fn main() -> ExitCode {
     match serve(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("dunlin daemon: {error:#}");
+            tell!("dunlin daemon: {error:#}");
             ExitCode::FAILURE
         }
     }
