@@ -8,3 +8,4 @@ FAMILY=6 ./mobility.sh
 ./tcp.sh
 ./doctor.sh
 ./bench.sh
+./architectures.sh

@@ -225,6 +225,8 @@ pub(crate) struct Blast {
     pub(crate) count: u64,
     /// Whether the time between samples is random (exponential, as independent events have it).
     pub(crate) by_chance: bool,
+    /// Whether it sleeps until a sample is due, late by what the kernel's timers are, and does not look at the clock at the end.
+    pub(crate) sleeps: bool,
 }
 
 /// What a source did: samples written, how many the implementation refused, and for how long it wrote; of samples that are
@@ -251,7 +253,7 @@ pub(crate) fn blast(session: &dyn Session, blast: Blast) -> Result<Written> {
             if due >= blast.time {
                 break;
             }
-            wait_until(begin + due);
+            wait_until(begin + due, if blast.sleeps { Duration::ZERO } else { CLOSE });
         }
         if let Some(number) = payload.get_mut(..NUMBER) {
             number.copy_from_slice(&written.samples.to_le_bytes());
@@ -335,15 +337,17 @@ impl Iterator for Dues {
     }
 }
 
+/// So long before a moment a sleep ends.
+const CLOSE: Duration = Duration::from_micros(100);
+
 /// Sleeps to shortly before a moment and looks at the clock for the rest.
-fn wait_until(at: Instant) {
-    const CLOSE: Duration = Duration::from_micros(100);
+fn wait_until(at: Instant, close: Duration) {
     loop {
         let left = at.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return;
         }
-        if left > CLOSE { std::thread::park_timeout(left - CLOSE) } else { std::hint::spin_loop() }
+        if left > close { std::thread::park_timeout(left - close) } else { std::hint::spin_loop() }
     }
 }
 

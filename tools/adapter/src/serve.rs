@@ -163,6 +163,7 @@ impl Adapter<'_> {
             time: Duration::from_millis(line.get("millis")?),
             count: line.get("count")?,
             by_chance: line.get::<u8>("by_chance")? != 0,
+            sleeps: line.text("sleeps") == Some("1"),
         };
         let written = blast(&*side.session, plan)?;
         let answer = Line::new("sent").with("samples", written.samples).with("refused", written.refused);

@@ -58,16 +58,7 @@ impl Adapters {
             return Ok(vec![program.into()]);
         }
         if BUILT_IN.contains(&name) {
-            let program = std::env::current_exe().context("the path of this program")?;
-            // Built together with this program, and as small as those of the others: all of the command line would count.
-            let beside = program.with_file_name(BESIDE);
-            if beside.is_file() {
-                return Ok(vec![beside.into(), name.into()]);
-            }
-            let mut words = vec![program.into()];
-            words.extend(self.itself.iter().cloned());
-            words.push(name.into());
-            return Ok(words);
+            return self.own(name);
         }
         let program = self.folder.join(name);
         if program.is_file() {
@@ -79,6 +70,20 @@ impl Adapters {
         bail!(
             "there is no adapter {name}; `dunlin bench list` shows those there are, --adapter {name}=PROGRAM adds one"
         )
+    }
+
+    /// Program and arguments of what is part of this program: an adapter, or a `server` or `daemon` of an architecture.
+    pub(crate) fn own(&self, name: &str) -> Result<Vec<OsString>> {
+        let program = std::env::current_exe().context("the path of this program")?;
+        // Built together with this program, and as small as those of the others: all of the command line would count.
+        let beside = program.with_file_name(BESIDE);
+        if beside.is_file() {
+            return Ok(vec![beside.into(), name.into()]);
+        }
+        let mut words = vec![program.into()];
+        words.extend(self.itself.iter().cloned());
+        words.push(name.into());
+        Ok(words)
     }
 
     /// Program and arguments of an adapter on another machine.

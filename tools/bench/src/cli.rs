@@ -5,7 +5,7 @@ use crate::hosts::{self, Ends, Remote};
 use crate::presets::PRESETS;
 use crate::results::{Absent, Results, read_bounded};
 use crate::run::RunRequest;
-use crate::scenario::{Contender, Kind, MAX_FILE, Scenario};
+use crate::scenario::{Contender, Kind, MAX_FILE, Measure, Scenario, SetUp};
 use crate::{adapter, compare, report, run};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
@@ -32,6 +32,9 @@ pub enum Command {
         /// The implementation that the others are compared with; the first if not given
         #[arg(long)]
         base: Option<String>,
+        /// Compare by this figure, as the results file calls it, of which less is better: frames, cpu_us, all_mb
+        #[arg(long)]
+        figure: Option<String>,
     },
     /// Make one page of results: HTML, or Markdown
     Report {
@@ -127,6 +130,15 @@ pub struct RunOptions {
     /// Only these payloads, octets
     #[arg(long, value_delimiter = ',')]
     payloads: Vec<usize>,
+    /// Only these numbers of readers, where there are several
+    #[arg(long, value_delimiter = ',')]
+    readers: Vec<usize>,
+    /// Only these kinds of measures: latency, one-way, throughput, discovery, footprint, fleet, applications
+    #[arg(long, value_delimiter = ',', hide_possible_values = true)]
+    kinds: Vec<Kind>,
+    /// Only where the sides are so: inter-process, one-host, intra-process, two-hosts
+    #[arg(long, value_delimiter = ',', hide_possible_values = true)]
+    set_ups: Vec<SetUp>,
     /// So many round trips instead of those of the scenario
     #[arg(long)]
     count: Option<u64>,
@@ -152,7 +164,10 @@ pub fn execute(command: Command, itself: &[&str], out: &mut dyn Write) -> Result
     match command {
         Command::List { adapters } => list(&adapters.resolve(itself)?, out)?,
         Command::Run(options) => measure(&options, itself, out)?,
-        Command::Compare { results, base } => write!(out, "{}", comparison(&results, base.as_deref())?)?,
+        Command::Compare { results, base, figure } => {
+            let wanted = compare::Wanted { base: base.as_deref(), figure: figure.as_deref() };
+            write!(out, "{}", comparison(&results, wanted)?)?;
+        }
         Command::Report { results, pictures: Some(folder), .. } => pictures(&results, &folder, out)?,
         Command::Report { results, brief: true, .. } => in_markdown(&results, true, out)?,
         Command::Report { results, markdown: true, .. } => in_markdown(&results, false, out)?,
@@ -172,12 +187,12 @@ fn list(adapters: &Adapters, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "scenarios")?;
     for (name, text) in PRESETS {
         let about = Scenario::parse(text).map_or(String::new(), |scenario| scenario.about);
-        writeln!(out, "  {name:14} {about}")?;
+        writeln!(out, "  {name:18} {about}")?;
     }
     writeln!(out, "adapters")?;
     for (name, what, there) in adapters.list() {
         let missing = if there { "" } else { " (not built: make bench-peers)" };
-        writeln!(out, "  {name:14} {what}{missing}")?;
+        writeln!(out, "  {name:18} {what}{missing}")?;
     }
     Ok(())
 }
@@ -185,19 +200,21 @@ fn list(adapters: &Adapters, out: &mut dyn Write) -> Result<()> {
 /// The scenario as the options change it, and what the page of the run has to say about that.
 fn request(options: &RunOptions) -> Result<RunRequest> {
     let mut scenario = named(options)?;
-    let whole = scenario.clone();
     let mut left_out = Vec::new();
     if !options.only.is_empty() {
+        let all = scenario.implementations.clone();
         let mut wanted = Vec::new();
         for list in &options.only {
-            wanted.extend(listed(list, &whole.implementations)?);
+            wanted.extend(listed(list, &all)?);
         }
         let is_wanted = |one: &Contender| wanted.iter().any(|name| one.name == *name || one.adapter == *name);
         scenario.implementations.retain(is_wanted);
-        let others = whole.implementations.iter().filter(|one| !is_wanted(one));
+        let others = all.iter().filter(|one| !is_wanted(one));
         left_out
             .extend(others.map(|one| Absent { name: one.name.clone(), why: "left out with --only".into() }));
     }
+    let mut notes = only_parts(&mut scenario, options);
+    let whole = scenario.clone();
     if let Some(repetitions) = options.repetitions {
         scenario.repetitions = repetitions;
     }
@@ -208,8 +225,24 @@ fn request(options: &RunOptions) -> Result<RunRequest> {
     }
     shorten(&mut scenario, options);
     scenario.check().context("with these options")?;
-    let notes = shorter(&whole, &scenario);
+    notes.extend(shorter(&whole, &scenario));
     Ok(RunRequest { scenario, left_out, notes })
+}
+
+/// Leaves out measures and places that are not wanted, and says so.
+fn only_parts(scenario: &mut Scenario, options: &RunOptions) -> Vec<String> {
+    let before = scenario.measures.clone();
+    if !options.kinds.is_empty() {
+        scenario.measures.retain(|measure| options.kinds.contains(&measure.kind));
+    }
+    if !options.set_ups.is_empty() {
+        let is_wanted = |set_up: &SetUp| options.set_ups.contains(set_up);
+        scenario.measures.iter_mut().for_each(|measure| measure.set_ups.retain(is_wanted));
+        scenario.measures.retain(|measure| !measure.set_ups.is_empty());
+    }
+    let places = |measures: &[Measure]| measures.iter().map(|one| one.set_ups.len()).sum::<usize>();
+    let (of, all) = (places(&scenario.measures), places(&before));
+    if of == all { Vec::new() } else { vec![format!("{of} of the scenario's {all} parts were measured.")] }
 }
 
 /// How a run differs from its scenario file, a sentence each.
@@ -230,6 +263,9 @@ fn shorter(whole: &Scenario, scenario: &Scenario) -> Vec<String> {
         }
         if then.count != now.count {
             note(format!("{kind}: {} round trips in the place of {}.", now.count, then.count));
+        }
+        if then.readers != now.readers {
+            note(format!("{kind}: {:?} readers in the place of {:?}.", now.readers, then.readers));
         }
         // Discovery takes as long as it takes.
         if then.seconds != now.seconds && !matches!(kind, Kind::Latency | Kind::Discovery) {
@@ -258,6 +294,9 @@ fn shorten(scenario: &mut Scenario, options: &RunOptions) {
     for measure in &mut scenario.measures {
         if let (Kind::Latency, Some(count)) = (measure.kind, options.count) {
             measure.count = count;
+        }
+        if !options.readers.is_empty() && measure.readers.len() > 1 {
+            measure.readers.clone_from(&options.readers);
         }
         measure.seconds = options.seconds.unwrap_or(measure.seconds);
         measure.system_calls &= !options.no_system_calls;
@@ -307,7 +346,7 @@ fn measure(options: &RunOptions, itself: &[&str], out: &mut dyn Write) -> Result
     if options.markdown {
         write!(out, "{}", report::markdown(&results, false))?;
     } else {
-        write!(out, "{}", compare::within(&results, None)?)?;
+        write!(out, "{}", compare::within(&results, compare::Wanted::default())?)?;
     }
     let page = file.with_extension("html");
     std::fs::write(&page, report::html(std::slice::from_ref(&results)))
@@ -316,10 +355,10 @@ fn measure(options: &RunOptions, itself: &[&str], out: &mut dyn Write) -> Result
     Ok(())
 }
 
-fn comparison(files: &[PathBuf], base: Option<&str>) -> Result<String> {
+fn comparison(files: &[PathBuf], wanted: compare::Wanted<'_>) -> Result<String> {
     match files {
-        [one] => compare::within(&Results::load(one)?, base),
-        [before, after] => compare::between(&Results::load(before)?, &Results::load(after)?),
+        [one] => compare::within(&Results::load(one)?, wanted),
+        [before, after] => compare::between(&Results::load(before)?, &Results::load(after)?, wanted.figure),
         _ => bail!("one results file, or two"),
     }
 }
@@ -370,6 +409,7 @@ mod tests {
             name: name.into(),
             adapter: adapter.into(),
             kinds: Vec::new(),
+            architecture: None,
             options: std::collections::BTreeMap::new(),
         };
         let all = [

@@ -2,17 +2,26 @@
 
 use crate::report::{columns, number, whole};
 use crate::results::{Measured, Results, judged_by};
-use crate::scenario::{Kind, Placement};
+use crate::scenario::{Kind, Placement, SetUp};
 use anyhow::{Result, bail};
 use std::fmt::Write;
 
-/// Compares all implementations of a run with one of them, or two runs of the same scenario.
+/// What to compare.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted<'a> {
+    /// The implementation that the others are compared with; the first if not given.
+    pub base: Option<&'a str>,
+    /// By which figure, of which less is better; by that of the kind of the measure if not given.
+    pub figure: Option<&'a str>,
+}
+
+/// Compares all implementations of a run with one of them.
 ///
 /// # Errors
 /// There is no such implementation, or the runs have nothing in common.
-pub fn within(results: &Results, base: Option<&str>) -> Result<String> {
+pub fn within(results: &Results, wanted: Wanted<'_>) -> Result<String> {
     let first = results.scenario.implementations.first().map(|one| one.name.as_str());
-    let Some(base) = base.or(first) else { bail!("the run has no implementations") };
+    let Some(base) = wanted.base.or(first) else { bail!("the run has no implementations") };
     if !results.scenario.implementations.iter().any(|one| one.name == base) {
         bail!("{base} is not in this run");
     }
@@ -24,7 +33,7 @@ pub fn within(results: &Results, base: Option<&str>) -> Result<String> {
     for group in results.groups() {
         let Some(ours) = group.iter().find(|cell| cell.implementation == base) else { continue };
         for theirs in group.iter().filter(|cell| cell.implementation != base) {
-            line(results, ours, theirs, &theirs.implementation, &mut text);
+            line(results, (ours, theirs), &theirs.implementation, wanted.figure, &mut text);
         }
     }
     Ok(text)
@@ -58,7 +67,7 @@ fn alone(results: &Results, base: &str) -> String {
 ///
 /// # Errors
 /// They have no cell in common.
-pub fn between(before: &Results, after: &Results) -> Result<String> {
+pub fn between(before: &Results, after: &Results, figure: Option<&str>) -> Result<String> {
     let mut text = String::from("the second run against the first, ratios of the second to the first\n");
     let empty = text.len();
     for now in &after.cells {
@@ -68,7 +77,7 @@ pub fn between(before: &Results, after: &Results) -> Result<String> {
                 && before.measure(cell) == after.measure(now)
         };
         if let Some(then) = before.cells.iter().find(same) {
-            line(after, now, then, &now.implementation, &mut text);
+            line(after, (now, then), &now.implementation, figure, &mut text);
         }
     }
     if text.len() == empty {
@@ -77,9 +86,16 @@ pub fn between(before: &Results, after: &Results) -> Result<String> {
     Ok(text)
 }
 
-fn line(results: &Results, ours: &Measured, theirs: &Measured, name: &str, text: &mut String) {
+fn line(
+    results: &Results,
+    (ours, theirs): (&Measured, &Measured),
+    name: &str,
+    figure: Option<&str>,
+    text: &mut String,
+) {
     let Some(measure) = results.measure(ours) else { return };
-    let (figure, _, less) = judged_by(measure.kind);
+    let (judged, _, less) = judged_by(measure.kind);
+    let (figure, less) = figure.map_or((judged, less), |figure| (figure, true));
     let _ = write!(text, "{}: {name}: ", what(results, ours));
     let _ = match ours.over(theirs, figure) {
         None => writeln!(text, "not measured on both sides"),
@@ -105,7 +121,10 @@ pub fn what(results: &Results, cell: &Measured) -> String {
     let Some(measure) = results.measure(cell) else { return String::new() };
     let mut text = match measure.kind {
         Kind::Footprint => measure.kind.to_string(),
-        Kind::Fleet => format!("{}, {} processes", measure.kind, 2 * cell.readers),
+        Kind::Fleet if cell.set_up == SetUp::InterProcess.to_string() => {
+            format!("{}, {} processes", measure.kind, 2 * cell.readers)
+        }
+        Kind::Fleet => format!("{}, {}, {} processes", measure.kind, cell.set_up, 2 * cell.readers),
         Kind::Discovery => format!("{}, {}", measure.kind, cell.set_up),
         _ => format!("{}, {}, {} B", measure.kind, cell.set_up, whole(cell.payload)),
     };
@@ -170,16 +189,20 @@ pub(crate) mod tests {
 
     #[test]
     fn a_verdict_needs_a_clear_spread() {
-        let text = within(&two(&[10.0, 11.0, 10.5], &[20.0, 22.0, 21.5]), None).unwrap();
+        let text = within(&two(&[10.0, 11.0, 10.5], &[20.0, 22.0, 21.5]), Wanted::default()).unwrap();
         assert!(
             text.contains("b & c: median 0.496, mean 0.49") && text.trim_end().ends_with(": better"),
             "{text}"
         );
-        let text = within(&two(&[10.0, 11.0, 10.5], &[10.1, 10.7, 10.9]), None).unwrap();
+        let text = within(&two(&[10.0, 11.0, 10.5], &[10.1, 10.7, 10.9]), Wanted::default()).unwrap();
         assert!(text.trim_end().ends_with("no verdict"), "{text}");
-        let text = within(&two(&[10.0, 11.0, 10.5], &[]), Some("a")).unwrap();
+        let text = within(&two(&[10.0, 11.0, 10.5], &[]), Wanted { base: Some("a"), figure: None }).unwrap();
         assert!(text.contains("not measured on both sides"), "{text}");
-        assert!(within(&two(&[], &[]), Some("nobody")).is_err());
+        let text = within(&two(&[2.0; 3], &[1.0; 3]), Wanted { base: None, figure: Some("mean") }).unwrap();
+        assert!(text.contains("mean 2.000"), "{text}");
+        let text = within(&two(&[2.0; 3], &[1.0; 3]), Wanted { base: None, figure: Some("frames") }).unwrap();
+        assert!(text.contains("not measured on both sides"), "{text}");
+        assert!(within(&two(&[], &[]), Wanted { base: Some("nobody"), figure: None }).is_err());
     }
 
     #[test]
@@ -187,7 +210,7 @@ pub(crate) mod tests {
         let mut results = two(&[10.0, 11.0, 10.5], &[]);
         results.scenario.implementations.truncate(1);
         results.cells.truncate(1);
-        let text = within(&results, None).unwrap();
+        let text = within(&results, Wanted::default()).unwrap();
         assert!(text.starts_with("a alone, medians of "), "{text}");
         let line = text.lines().nth(1).unwrap();
         assert!(line.contains("two processes, 64 B: ") && line.contains("10.5"), "{text}");
@@ -196,7 +219,7 @@ pub(crate) mod tests {
     #[test]
     fn two_runs_are_compared_cell_by_cell() {
         let (then, now) = (two(&[10.0, 10.1, 10.2], &[5.0; 3]), two(&[5.0, 5.1, 5.2], &[5.0; 3]));
-        let text = between(&then, &now).unwrap();
+        let text = between(&then, &now, None).unwrap();
         assert!(text.contains("two processes, 64 B: a: median 0.50"), "{text}");
     }
 }

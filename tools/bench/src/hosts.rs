@@ -1,5 +1,5 @@
-//! Two hosts: on one machine, as network namespaces with a virtual cable that are removed again when the value goes; or
-//! this machine and another one over ssh.
+//! The hosts of a measurement: on one machine, as network namespaces, two of them with a virtual cable, that are removed again
+//! when the value goes; or this machine and another one over ssh.
 
 use crate::scenario::Link;
 use anyhow::{Context, Result, bail};
@@ -15,6 +15,13 @@ pub(crate) struct Ends {
     pub(crate) addresses: [String; 2],
 }
 
+impl Ends {
+    /// Both on the loopback interface.
+    pub(crate) fn same_host() -> Self {
+        Self { interfaces: ["lo"; 2].map(String::from), addresses: ["127.0.0.1"; 2].map(String::from) }
+    }
+}
+
 /// Another machine.
 #[derive(Clone, Debug)]
 pub struct Remote {
@@ -27,9 +34,9 @@ pub struct Remote {
     pub(crate) ends: Ends,
 }
 
-/// The two hosts of a measurement.
+/// The hosts of a measurement.
 pub(crate) enum Hosts<'a> {
-    Namespaces(TwoHosts),
+    Namespaces(Namespaces),
     Machines(&'a Remote),
 }
 
@@ -37,13 +44,28 @@ impl Hosts<'_> {
     /// Octets that the first host has put on the cable, with the headers of frames; nothing if it is no namespace.
     pub(crate) fn octets_on_cable(&self) -> Result<Option<f64>> {
         match self {
-            Self::Namespaces(hosts) => hosts.octets_sent().map(Some),
+            Self::Namespaces(hosts) => hosts.counter("tx_bytes").map(Some),
             Self::Machines(_) => Ok(None),
         }
     }
 
+    /// Frames that have crossed the cable in both directions, or the loopback interface of a single host.
+    pub(crate) fn frames(&self) -> Result<Option<f64>> {
+        match self {
+            Self::Namespaces(hosts) if hosts.is_single() => hosts.counter("tx_packets").map(Some),
+            Self::Namespaces(hosts) => Ok(Some(hosts.counter("tx_packets")? + hosts.counter("rx_packets")?)),
+            Self::Machines(_) => Ok(None),
+        }
+    }
+
+    /// Whether both sides are on the same host.
+    pub(crate) fn is_single(&self) -> bool {
+        matches!(self, Self::Namespaces(hosts) if hosts.is_single())
+    }
+
     pub(crate) fn ends(&self) -> Ends {
         match self {
+            Self::Namespaces(hosts) if hosts.is_single() => Ends::same_host(),
             Self::Namespaces(_) => {
                 Ends { interfaces: [INTERFACE; 2].map(String::from), addresses: ADDRESSES.map(String::from) }
             }
@@ -52,47 +74,72 @@ impl Hosts<'_> {
     }
 }
 
-/// Two namespaces. Each has an interface of the same name with an address of its own.
-pub(crate) struct TwoHosts {
-    names: [String; 2],
+/// Two namespaces, each with an interface of the same name and an address of its own; or one with its loopback interface.
+pub(crate) struct Namespaces {
+    names: Vec<String>,
 }
 
-/// The interface in each namespace.
+/// The interface in each of two namespaces.
 const INTERFACE: &str = "bench0";
 /// The address of each host.
 const ADDRESSES: [&str; 2] = ["10.77.0.1", "10.77.0.2"];
 
-impl TwoHosts {
-    pub(crate) fn new(link: Link) -> Result<Self> {
-        sweep();
-        let names = ["a", "b"].map(|side| format!("dunlin-bench-{}-{side}", std::process::id()));
-        let hosts = Self { names };
+impl Namespaces {
+    pub(crate) fn two(link: Link) -> Result<Self> {
+        let hosts = Self::named(&["a", "b"]);
         hosts
             .lay(link)
             .context("two hosts need network namespaces (root, and the packages iproute2, nftables)")?;
         Ok(hosts)
     }
 
-    pub(crate) fn name(&self, side: usize) -> &str {
-        self.names.get(side).map_or("", String::as_str)
+    pub(crate) fn one(link: Link) -> Result<Self> {
+        let host = Self::named(&["a"]);
+        host.lay_loopback(link)
+            .context("a host of its own is a network namespace (root, and the package iproute2)")?;
+        Ok(host)
     }
 
-    /// Octets of the frames that have left the first host.
-    fn octets_sent(&self) -> Result<f64> {
-        let file = format!("/sys/class/net/{INTERFACE}/statistics/tx_bytes");
+    fn named(sides: &[&str]) -> Self {
+        sweep();
+        let name = |side: &&str| format!("dunlin-bench-{}-{side}", std::process::id());
+        Self { names: sides.iter().map(name).collect() }
+    }
+
+    fn is_single(&self) -> bool {
+        self.names.len() == 1
+    }
+
+    /// The namespace of a side.
+    pub(crate) fn name(&self, side: usize) -> &str {
+        self.names.get(side).or(self.names.last()).map_or("", String::as_str)
+    }
+
+    /// What the kernel counts at the interface of the first host.
+    fn counter(&self, name: &str) -> Result<f64> {
+        let interface = if self.is_single() { "lo" } else { INTERFACE };
+        let file = format!("/sys/class/net/{interface}/statistics/{name}");
         let output = Command::new("ip").args(["netns", "exec", self.name(0), "cat", &file]).output();
         let output = output.context("ip cannot be started")?;
         let text = String::from_utf8_lossy(&output.stdout);
-        text.trim().parse().with_context(|| format!("the counter of {INTERFACE}"))
+        text.trim().parse().with_context(|| format!("the counter of {interface}"))
+    }
+
+    fn lay_loopback(&self, link: Link) -> Result<()> {
+        let name = self.name(0);
+        run(&format!("ip netns add {name}"))?;
+        run(&format!("ip -n {name} link set lo up multicast on"))?;
+        run(&format!("ip -n {name} route add 224.0.0.0/4 dev lo"))?;
+        if link.count { separate_segments(name, "lo") } else { Ok(()) }
     }
 
     fn lay(&self, link: Link) -> Result<()> {
-        let [a, b] = &self.names;
+        let (a, b) = (self.name(0), self.name(1));
         run(&format!("ip netns add {a}"))?;
         run(&format!("ip netns add {b}"))?;
         run(&format!("ip link add {INTERFACE} netns {a} type veth peer name {INTERFACE} netns {b}"))?;
         for (name, address) in self.names.iter().zip(ADDRESSES) {
-            run(&format!("ip -n {name} address add {address}/24 dev {INTERFACE}"))?;
+            run(&format!("ip -n {name} address add {address}/24 broadcast + dev {INTERFACE}"))?;
             run(&format!("ip -n {name} link set lo up"))?;
             run(&format!("ip -n {name} link set {INTERFACE} up multicast on"))?;
             run(&format!("ip -n {name} route add 224.0.0.0/4 dev {INTERFACE}"))?;
@@ -103,18 +150,18 @@ impl TwoHosts {
                     link.mbit
                 ))?;
             }
+            if link.count || link.loss > 0.0 {
+                separate_segments(name, INTERFACE)?;
+            }
             if link.loss > 0.0 {
-                self.drop_frames(name, link.loss)?;
+                Self::drop_frames(name, link.loss)?;
             }
         }
         Ok(())
     }
 
     /// Drops single frames at random where they come in, each on its own: segments must not travel as one.
-    fn drop_frames(&self, name: &str, percent: f64) -> Result<()> {
-        run(&format!(
-            "ip netns exec {name} ethtool -K {INTERFACE} tso off gso off gro off tx-udp-segmentation off"
-        ))?;
+    fn drop_frames(name: &str, percent: f64) -> Result<()> {
         let below = (percent * 10_000.0).round() as u64;
         run(&format!("ip netns exec {name} nft add table netdev loss"))?;
         run(&format!(
@@ -124,6 +171,13 @@ impl TwoHosts {
             "ip netns exec {name} nft add rule netdev loss in numgen random mod 1000000 < {below} counter drop"
         ))
     }
+}
+
+/// Segments do not travel as one: each datagram is a frame of its own.
+fn separate_segments(namespace: &str, interface: &str) -> Result<()> {
+    run(&format!(
+        "ip netns exec {namespace} ethtool -K {interface} tso off gso off gro off tx-udp-segmentation off"
+    ))
 }
 
 /// Removes what a run that was killed has left behind.
@@ -157,7 +211,7 @@ fn owner(name: &str) -> Option<u32> {
     if side == "a" || side == "b" { pid.parse().ok() } else { None }
 }
 
-impl Drop for TwoHosts {
+impl Drop for Namespaces {
     fn drop(&mut self) {
         for name in &self.names {
             let _ = run(&format!("ip netns delete {name}"));

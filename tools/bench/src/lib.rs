@@ -9,6 +9,7 @@ pub mod compare;
 pub mod hosts;
 pub mod machine;
 mod measure;
+mod place;
 mod presets;
 mod process;
 pub mod report;

@@ -5,6 +5,7 @@ pub(crate) const PRESETS: &[(&str, &str)] = &[
     ("short", include_str!("presets/short.toml")),
     ("latency-2019", include_str!("presets/latency-2019.toml")),
     ("dbe-2008", include_str!("presets/dbe-2008.toml")),
+    ("architectures-2008", include_str!("presets/architectures-2008.toml")),
     ("video-2017", include_str!("presets/video-2017.toml")),
     ("throughput", include_str!("presets/throughput.toml")),
     ("one-to-many", include_str!("presets/one-to-many.toml")),
@@ -46,6 +47,9 @@ mod tests {
         let dbe = &preset("dbe-2008")[0];
         assert_eq!((&dbe.payloads, dbe.answer, dbe.count), (&powers(2, 14), Some(4), 10_000));
         assert_eq!(dbe.set_ups, [SetUp::InterProcess, SetUp::TwoHosts]);
+        let again = preset("architectures-2008");
+        assert_eq!((&again[0].payloads, again[0].answer, again[0].count), (&powers(2, 14), Some(4), 10_000));
+        assert_eq!((&again[4].payloads, &again[4].readers), (&powers(2, 14), &vec![1, 4, 8, 16, 32]));
         let latency = &preset("latency-2019")[0];
         assert_eq!((&latency.payloads, latency.reliable, latency.keep_last), (&powers(4, 14), true, 1));
         assert_eq!(latency.set_ups, [SetUp::InterProcess, SetUp::IntraProcess, SetUp::TwoHosts]);

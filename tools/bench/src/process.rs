@@ -6,6 +6,7 @@ use dunlin_bench_adapter::Line;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,6 +33,8 @@ pub(crate) struct Launch {
     pub(crate) namespace: Option<String>,
     /// What is put before a command line of one word to have it run on another machine: `ssh` and its arguments.
     pub(crate) remote: Vec<OsString>,
+    /// The configuration file that it reads.
+    pub(crate) config: Option<PathBuf>,
 }
 
 impl Launch {
@@ -55,6 +58,9 @@ impl Launch {
         let (program, arguments) = words.split_first().context("an adapter without a program")?;
         let mut command = Command::new(program);
         command.args(arguments);
+        if let Some(config) = &self.config {
+            command.env("DUNLIN_CONFIG", config);
+        }
         Ok(command)
     }
 }
@@ -273,7 +279,7 @@ mod tests {
             core: Some(1),
             real_time: true,
             namespace: Some("far".into()),
-            remote: Vec::new(),
+            ..Launch::default()
         };
         let command = launch.command().unwrap();
         let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();

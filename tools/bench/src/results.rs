@@ -179,6 +179,7 @@ pub fn judged_by(kind: Kind) -> (&'static str, &'static str, bool) {
         Kind::Discovery => ("matched_ms", "time to match, ms", true),
         Kind::Footprint => ("rss_mb", "memory, MB", true),
         Kind::Fleet => ("pss_mb", "memory of a process, MB", true),
+        Kind::Applications => ("cpu_us", "CPU µs per sample on both hosts", true),
     }
 }
 

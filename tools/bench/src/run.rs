@@ -29,6 +29,7 @@ const TRIES: usize = 2;
 struct Contenders<'a> {
     scenario: &'a Scenario,
     commands: Vec<Vec<OsString>>,
+    adapters: &'a Adapters,
     remote: Option<&'a Remote>,
 }
 
@@ -78,7 +79,7 @@ pub fn run(
         scenario: scenario.clone(),
     };
     left_out(&results)?;
-    let contenders = Contenders { scenario: &scenario, commands, remote };
+    let contenders = Contenders { scenario: &scenario, commands, adapters, remote };
     rounds(&contenders, &cells, &mut results, file)?;
     count_calls(&contenders, &cells, &mut results);
     results.machine.insert("load average after".into(), machine::load());
@@ -208,6 +209,7 @@ impl Contenders<'_> {
             cell,
             contender: contender(self.scenario, cell).context("no such implementation")?,
             command: self.commands.get(cell.implementation).context("no such adapter")?,
+            adapters: self.adapters,
             remote: self.remote,
             domain,
             scratch: scratch.path(),

@@ -1,6 +1,7 @@
 //! Scenario files: what to measure, with what, how often.
 
 use anyhow::{Context, Result, bail, ensure};
+use clap::ValueEnum;
 use dunlin_bench_adapter::Can;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -42,6 +43,10 @@ pub struct Contender {
     pub name: String,
     /// The adapter that runs it.
     pub adapter: String,
+    /// Who tells participants of each other. If given, servers and daemons are started and ended with each measurement, and the
+    /// configuration file of each host says so; `options` are keys of that file then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<Architecture>,
     /// The kinds of measures that it is tuned for; if empty, all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<Kind>,
@@ -107,7 +112,7 @@ pub struct Measure {
 }
 
 /// What is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Round trips, microseconds.
@@ -120,17 +125,34 @@ pub enum Kind {
     Discovery,
     /// Memory, threads and processor time of a process that does nothing.
     Footprint,
-    /// The same of each of many processes of one host, of which one half writes and the other reads one topic, and the time
-    /// until all have matched.
+    /// The same of each of many processes, of which one half writes and the other reads one topic, and the time until all have
+    /// matched. The halves are on the same host, or on two.
     Fleet,
+    /// Many writers of one host at a rate, each a process with a topic of its own, and as many readers on the other: processor
+    /// microseconds of a sample on both hosts.
+    Applications,
+}
+
+/// Who tells participants of each other (`docs/architectures.md`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Architecture {
+    /// Nobody: they announce themselves.
+    Decentralised,
+    /// A server on the first host.
+    Centralised,
+    /// A daemon on each host.
+    Federated,
 }
 
 /// Where the two sides of a measurement are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum SetUp {
     /// Two processes of one host.
     InterProcess,
+    /// The same in a network namespace of their own: nobody else is heard, and what they send can be counted.
+    OneHost,
     /// Both sides in one process.
     IntraProcess,
     /// Two network namespaces with a virtual cable.
@@ -171,6 +193,9 @@ pub struct Link {
     /// Part of the frames that are dropped, in percent.
     #[serde(default)]
     pub loss: f64,
+    /// Count frames. Offloads of segmentation are off, so that a frame has one datagram.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub count: bool,
 }
 
 fn five() -> usize {
@@ -199,6 +224,7 @@ impl fmt::Display for SetUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::InterProcess => "two processes",
+            Self::OneHost => "one host",
             Self::IntraProcess => "one process",
             Self::TwoHosts => "two hosts",
         })
@@ -214,6 +240,7 @@ impl fmt::Display for Kind {
             Self::Discovery => "discovery",
             Self::Footprint => "footprint",
             Self::Fleet => "fleet",
+            Self::Applications => "applications",
         })
     }
 }
@@ -321,6 +348,12 @@ impl Contender {
             );
             ensure!(value.len() <= 1_000, "options: {key} is too long");
         }
+        let is_dunlin = self.adapter == "dunlin";
+        ensure!(
+            is_dunlin || self.architecture.is_none(),
+            "architecture: {} has none to choose",
+            self.adapter
+        );
         Ok(())
     }
 }
@@ -373,10 +406,18 @@ impl Measure {
         ensure!((1..=100_000_000).contains(&self.count), "count: from 1 to 100000000");
         ensure!(self.warm_up <= 10_000_000, "warm_up: 10000000 at most");
         ensure!(self.rate <= 100_000_000, "rate: 100000000 at most");
-        let two_hosts = self.set_ups.contains(&SetUp::TwoHosts);
-        ensure!(two_hosts || self.link == Link::default(), "link: only two hosts have one");
+        self.check_link()?;
         ensure!(self.rate > 0 || !self.by_chance, "by_chance: there is no rate that it could be about");
         self.check_kind()
+    }
+
+    fn check_link(&self) -> Result<()> {
+        let two_hosts = self.set_ups.contains(&SetUp::TwoHosts);
+        let plain = Link { count: false, ..self.link } == Link::default();
+        ensure!(two_hosts || plain, "link: only two hosts have one");
+        let alone = self.set_ups.iter().all(|it| matches!(it, SetUp::OneHost | SetUp::TwoHosts));
+        ensure!(alone || !self.link.count, "link.count: others are heard between processes; take one-host");
+        Ok(())
     }
 
     /// What does not go with the kind.
@@ -391,12 +432,14 @@ impl Measure {
             ensure!(apart, "set_ups: only round trips are measured within one process");
         }
         match self.kind {
-            Kind::Discovery | Kind::Footprint | Kind::Fleet if self.system_calls => {
-                bail!("system_calls: counted for each sample, and here are none")
+            Kind::Discovery | Kind::Footprint | Kind::Fleet | Kind::Applications if self.system_calls => {
+                bail!("system_calls: they are not counted here")
             }
-            Kind::Latency | Kind::OneWay if self.readers != [1] => bail!("readers: this is between two"),
-            Kind::OneWay if self.rate == 0 => bail!("rate: one way needs one, or it measures queues"),
-            Kind::OneWay if self.payloads.iter().any(|size| *size < 16) => {
+            Kind::Latency if self.readers != [1] => bail!("readers: this is between two"),
+            Kind::OneWay | Kind::Applications if self.rate == 0 => {
+                bail!("rate: one way needs one, or it measures queues")
+            }
+            Kind::OneWay | Kind::Applications if self.payloads.iter().any(|size| *size < 16) => {
                 bail!("payloads: one way needs 16 octets for the number and the time")
             }
             Kind::Discovery | Kind::Footprint if self.readers != [1] => {
@@ -408,10 +451,7 @@ impl Measure {
             Kind::Footprint if self.set_ups != [SetUp::InterProcess] => {
                 bail!("set_ups: one process is looked at")
             }
-            Kind::Fleet if self.set_ups != [SetUp::InterProcess] => {
-                bail!("set_ups: all processes of a fleet are on one host")
-            }
-            Kind::Fleet if self.topics != [1] => bail!("topics: a fleet has one"),
+            Kind::Fleet | Kind::Applications if self.topics != [1] => bail!("topics: a process has one"),
             _ => Ok(()),
         }
     }
@@ -459,6 +499,8 @@ mod tests {
         assert!(refused("[16, 64]", "[0]").contains("from 1 to"));
         assert!(refused("kind = \"latency\"", "kind = \"one-way\"").contains("rate"));
         assert!(refused("kind = \"latency\"", "kind = \"latency\"\nreaders = [2]").contains("between two"));
+        assert!(refused("[16, 64]", "[64]\nlink = { count = true }").contains("take one-host"));
+        assert!(refused("\"udp\"", "\"udp\"\narchitecture = \"federated\"").contains("none to choose"));
         assert!(refused("\"floor\"", "\"Dunlin\"").contains("twice"));
         assert!(refused("about =", "abut =").contains("abut"));
         assert!(refused("\"latency\"", "\"latency\"\nanswer = 17").contains("answer: from 1"));

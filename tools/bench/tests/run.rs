@@ -124,6 +124,79 @@ fn a_scenario_is_run_compared_and_reported() {
     }
 }
 
+const ARCHITECTURES: &str = r#"
+    id = "architectures"
+    about = "for the test"
+    repetitions = 1
+    [[implementations]]
+    name = "decentralised"
+    adapter = "dunlin"
+    architecture = "decentralised"
+    options = { "receive.waiting" = "blocking" }
+    [[implementations]]
+    name = "centralised"
+    adapter = "dunlin"
+    architecture = "centralised"
+    [[implementations]]
+    name = "federated"
+    adapter = "dunlin"
+    architecture = "federated"
+    [[measures]]
+    kind = "latency"
+    payloads = [64]
+    count = 200
+    [[measures]]
+    kind = "one-way"
+    rate = 100
+    seconds = 0.2
+    readers = [3]
+    [[measures]]
+    kind = "applications"
+    rate = 100
+    seconds = 0.2
+    readers = [3]
+    [[measures]]
+    kind = "fleet"
+    readers = [2]
+    seconds = 0.1
+"#;
+
+#[test]
+fn servers_and_daemons_are_started_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    scenario(folder.path(), ARCHITECTURES);
+    let output = bench(folder.path(), &["run", "s.toml", "--out", "r.json"]);
+    assert!(output.status.success(), "{}", texts(&output).1);
+    let text = std::fs::read_to_string(folder.path().join("r.json")).unwrap();
+    let results: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let cells = results["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 12);
+    for cell in cells {
+        let one = &cell["repetitions"][0];
+        assert!(one["failure"].is_null(), "{cell}");
+        let figure = |name: &str| one["figures"][name].as_f64();
+        assert_eq!(figure("lost_percent").unwrap_or_default(), 0.0, "{cell}");
+        assert!(figure("cpu_us") > Some(0.0) && figure("all_mb") > Some(0.5), "{cell}");
+        let of_hubs = (figure("hubs_mb"), figure("cpu_us_hubs"));
+        match cell["implementation"].as_str().unwrap() {
+            "decentralised" => assert_eq!(of_hubs, (None, None), "{cell}"),
+            // All data goes through a daemon, and none through a server.
+            "federated" if cell["measure"] == 0 => assert!(of_hubs.1 > Some(5.0), "{cell}"),
+            "centralised" if cell["measure"] == 0 => assert!(of_hubs.1 < Some(5.0), "{cell}"),
+            _ => assert!(of_hubs.0 > Some(0.1), "{cell}"),
+        }
+        if cell["measure"] == 1 || cell["measure"] == 2 {
+            let delays: u64 =
+                one["bins"].as_array().unwrap().iter().map(|bin| bin[1].as_u64().unwrap()).sum();
+            assert!(delays >= 3 * 15, "of all readers: {cell}");
+        }
+    }
+    let parts = ["run", "s.toml", "--kinds", "one-way,fleet", "--readers", "1", "--only", "centralised"];
+    let output = bench(folder.path(), &[&parts[..], &["--out", "p.json", "--markdown"]].concat());
+    let (said, complained) = texts(&output);
+    assert!(said.contains("2 of the scenario's 4 parts were measured."), "{said}{complained}");
+}
+
 #[test]
 fn a_run_can_be_made_shorter() {
     let folder = tempfile::tempdir().unwrap();

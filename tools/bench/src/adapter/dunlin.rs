@@ -1,6 +1,7 @@
 //! Dunlin through its public API.
 
 use anyhow::{Result, ensure};
+use dunlin::config::Waiting;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, Sample, StatusMask};
 use dunlin_bench_adapter::{About, Can, Implementation, OnPayload, Open, Session};
@@ -33,9 +34,9 @@ impl Implementation for Dunlin {
         let config = config(options)?;
         // Two hosts have no memory in common.
         let can = if lends(options) { Can::ALL_BUT_TWO_HOSTS } else { Can::ALL };
-        let waits = match config.get("receive.waiting").as_deref() {
-            Some("blocking") => "blocks",
-            Some("polling") => "spins",
+        let waits = match config.receive.waiting {
+            Waiting::Blocking => "blocks",
+            Waiting::Polling => "spins",
             _ => "spins where data is dense, else blocks",
         };
         Ok(About {

@@ -1,6 +1,7 @@
 //! Adapters that are part of the tool: Dunlin, and the floor that no DDS over UDP can be below.
 
 mod dunlin;
+mod hub;
 mod lent;
 mod udp;
 
@@ -16,6 +17,10 @@ pub(crate) const BUILT: &str = match option_env!("DUNLIN_BENCH_BUILT") {
 /// Names of the adapters that need nothing else.
 pub(crate) const BUILT_IN: &[&str] = &["dunlin", "udp"];
 
+/// Roles of what an architecture has besides participants; no adapters, but served in the same way.
+pub(crate) const SERVER: &str = "server";
+pub(crate) const DAEMON: &str = "daemon";
+
 /// Serves the control protocol of `dunlin` or `udp` on the standard input and output.
 ///
 /// # Errors
@@ -24,6 +29,7 @@ pub fn serve(name: &str) -> Result<()> {
     match name {
         "dunlin" => dunlin_bench_adapter::serve(&dunlin::Dunlin),
         "udp" => dunlin_bench_adapter::serve(&udp::Udp),
+        SERVER | DAEMON => hub::serve(name),
         _ => bail!("{name} is not built in; there are: {}", BUILT_IN.join(", ")),
     }
 }

@@ -112,11 +112,17 @@ fn over(run: &Results, kind: Kind, cells: &[&Measured], axis: (&str, Place)) -> 
             ("samples_per_s", "Samples per second, the slowest reader", "samples/s"),
             ("gbit_per_s", "Data rate, the slowest reader", "Gbit/s"),
             ("cpu_us_per_sample_written", "Processor time of the writer", "µs per sample"),
+            ("cpu_us", "Processor time of both hosts", "µs per sample"),
         ],
         Kind::Discovery => {
             &[("matched_ms", "Time to match", "ms"), ("cpu_ms", "Processor time of both sides", "ms")]
         }
         Kind::Footprint => &[("rss_mb", "Memory", "MB"), ("idle_cpu_percent", "Processor at rest", "%")],
+        Kind::Applications => &[
+            ("cpu_us", "Processor time of both hosts", "µs per sample"),
+            ("frames", "Datagrams", "per sample"),
+            ("p50", "Median from write to take", "µs"),
+        ],
         Kind::Fleet => &[
             ("pss_mb", "Memory of a process", "MB"),
             ("matched_ms", "Time until all have matched", "ms"),

@@ -100,9 +100,11 @@ pub(crate) fn heading(measure: &Measure, set_up: SetUp) -> String {
         Kind::Throughput => "Throughput",
         Kind::Discovery => "Discovery",
         Kind::Footprint => return "At rest".to_string(),
-        Kind::Fleet => return "A fleet on one host".to_string(),
+        Kind::Fleet if set_up == SetUp::InterProcess => return "A fleet on one host".to_string(),
+        Kind::Fleet => "A fleet",
+        Kind::Applications => "Applications",
     };
-    let Link { mbit, loss } = measure.link;
+    let Link { mbit, loss, .. } = measure.link;
     let mut text = format!("{kind}, {set_up}");
     if mbit > 0 {
         let _ = write!(text, ", {mbit} Mbit/s");
@@ -138,6 +140,9 @@ pub(crate) fn conditions(measure: &Measure) -> String {
     }
     match measure.kind {
         Kind::Latency => words.push(format!("{} round trips after {}", measure.count, measure.warm_up)),
+        Kind::Applications => {
+            words.push(format!("as many writers as readers, each pair a topic, {} s", measure.seconds))
+        }
         Kind::OneWay | Kind::Throughput | Kind::Footprint => words.push(format!("{} s", measure.seconds)),
         Kind::Fleet => words.push(format!("as many writers as readers, {} s at rest", measure.seconds)),
         Kind::Discovery => words.push("from the opening of the second process to the last match".into()),

@@ -107,6 +107,11 @@ fn values(kind: Kind) -> (&'static str, fn(&Measured) -> Option<String>) {
             ("Milliseconds to the last match", |cell| Some(number(cell.figure("matched_ms")?.0)))
         }
         Kind::Footprint => ("MB", |cell| Some(number(cell.figure("rss_mb")?.0))),
+        Kind::Applications => {
+            ("CPU µs a sample on both hosts, in brackets the median from write to take, µs", |cell| {
+                two(cell, "cpu_us", "p50")
+            })
+        }
         Kind::Fleet => ("MB of a process, in brackets milliseconds until all have matched", |cell| {
             two(cell, "pss_mb", "matched_ms")
         }),

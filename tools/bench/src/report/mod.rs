@@ -1,13 +1,15 @@
 //! Results for people: one HTML page that needs no network, or Markdown.
 
 mod chart;
+mod columns;
 mod figures;
 mod html;
 mod markdown;
 mod matrix;
 mod table;
 
+pub(crate) use columns::columns;
 pub use figures::{Figure, figures};
 pub use html::html;
 pub use markdown::markdown;
-pub(crate) use table::{columns, number, whole};
+pub(crate) use table::{number, whole};

@@ -1,5 +1,6 @@
 //! The rows that both kinds of report show.
 
+use super::columns::columns;
 use crate::compare::what;
 use crate::results::{Measured, Results, judged_by};
 use crate::scenario::Kind;
@@ -71,74 +72,6 @@ impl Verdict {
     }
 }
 
-/// The figures of each kind with their units, the judged one first.
-pub(crate) fn columns(kind: Kind) -> &'static [(&'static str, &'static str)] {
-    match kind {
-        Kind::Latency => &[
-            ("mean", "mean, µs"),
-            ("min", "min"),
-            ("p50", "median"),
-            ("p90", "p90"),
-            ("p99", "p99"),
-            ("p99.9", "p99.9"),
-            ("max", "max"),
-            ("stddev", "jitter (σ)"),
-            ("cpu_us_per_round_trip", "CPU µs per round trip"),
-            ("system_calls_per_round_trip", "system calls per round trip"),
-            ("rss_mb", "MB"),
-        ],
-        Kind::OneWay => &[
-            ("mean", "mean, µs"),
-            ("min", "min"),
-            ("p50", "median"),
-            ("p99", "p99"),
-            ("max", "max"),
-            ("stddev", "jitter (σ)"),
-            ("lost_percent", "lost %"),
-            ("write_ms", "write, ms"),
-            ("write_spread_ms", "± (σ)"),
-            ("cpu_us_per_sample_written", "CPU µs per sample, writer"),
-            ("cpu_us_per_sample_read", "reader"),
-            ("system_calls_per_sample_written", "system calls per sample, writer"),
-            ("system_calls_per_sample_read", "reader"),
-        ],
-        Kind::Throughput => &[
-            ("samples_per_s", "samples/s"),
-            ("gbit_per_s", "Gbit/s"),
-            ("line_percent", "goodput, % of the line"),
-            ("wire_mbit_per_s", "Mbit/s on the wire"),
-            ("lost_percent", "lost %"),
-            ("write_ms", "write, ms"),
-            ("write_spread_ms", "± (σ)"),
-            ("cpu_us_per_sample_written", "CPU µs per sample, writer"),
-            ("cpu_us_per_sample_read", "reader"),
-            ("system_calls_per_sample_written", "system calls per sample, writer"),
-            ("system_calls_per_sample_read", "reader"),
-            ("writer_rss_mb", "writer's MB"),
-            ("writer_peak_rss_mb", "its peak"),
-            ("reader_rss_mb", "reader's MB"),
-            ("reader_peak_rss_mb", "its peak"),
-        ],
-        Kind::Discovery => &[
-            ("matched_ms", "matched, ms"),
-            ("opened_ms", "of which opening"),
-            ("cpu_ms", "CPU ms"),
-            ("rss_mb", "MB"),
-        ],
-        Kind::Footprint => {
-            &[("rss_mb", "MB"), ("threads", "threads"), ("idle_cpu_percent", "processor at rest, %")]
-        }
-        Kind::Fleet => &[
-            ("pss_mb", "MB of a process, its part of shared pages"),
-            ("rss_mb", "with all of them"),
-            ("threads", "threads"),
-            ("matched_ms", "all matched, ms"),
-            ("cpu_ms", "CPU ms of a process until then"),
-            ("idle_cpu_percent", "at rest, %"),
-        ],
-    }
-}
-
 /// How the figures came about.
 pub(crate) fn method(results: &Results) -> String {
     let first = results.scenario.implementations.first().map_or("", |one| one.name.as_str());
@@ -193,7 +126,7 @@ pub(crate) fn table(results: &Results, group: &[&Measured]) -> Option<Table> {
     headings.extend(figures.iter().map(|(_, heading)| (*heading).to_string()));
     let figure = judged_by(kind).1.split(',').next().unwrap_or_default();
     // A mean shows every disturbance, a median none: where they differ, both are needed.
-    let has_median = matches!(kind, Kind::Latency | Kind::OneWay);
+    let has_median = matches!(kind, Kind::Latency | Kind::OneWay | Kind::Applications);
     if has_median {
         headings.push(format!("{} ÷ this, median", first.implementation));
     }
