@@ -9,6 +9,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use dunlin_transport::SendMode;
+use rustix::net::{self, SendAncillaryBuffer, SendFlags};
 
 use crate::control::{Code, Message, Transaction};
 use crate::frame::{HEADER, Header};
@@ -76,6 +77,25 @@ pub(crate) struct Link {
     room: Condvar,
 }
 
+/// Writes to a socket. Where the peer has closed it that is an error, and never the signal SIGPIPE, which ends a process that
+/// did not choose to ignore it.
+pub(crate) struct WithoutSignal<'s>(pub(crate) &'s TcpStream);
+
+impl Write for WithoutSignal<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_vectored(&[IoSlice::new(bytes)])
+    }
+
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        let sent = net::sendmsg(self.0, parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL);
+        sent.map_err(io::Error::from)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl Out {
     fn queued(&self) -> usize {
         self.queue.len() - self.sent
@@ -89,9 +109,9 @@ impl Out {
     }
 
     /// Writes as much as the socket takes.
-    fn write(&mut self, mut stream: &TcpStream, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+    fn write(&mut self, stream: &TcpStream, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         let result = match &mut self.session {
-            None => stream.write_vectored(parts),
+            None => WithoutSignal(stream).write_vectored(parts),
             Some(session) => session.write(stream, parts),
         };
         match result {
@@ -387,3 +407,22 @@ fn hold(out: &mut Out, message: &Pieces<'_>) {
 
 /// A unit has a header of so many octets; here so that nobody counts on less room.
 const _: () = assert!(QUEUE > HELD + HEADER);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::sync::Arc;
+
+    #[test]
+    fn writing_to_a_closed_connection_raises_no_signal() {
+        let raised = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(signal_hook::consts::SIGPIPE, Arc::clone(&raised)).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let error = WithoutSignal(&stream).write_vectored(&[IoSlice::new(b"anybody?")]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+        assert!(!raised.load(Relaxed));
+    }
+}

@@ -77,6 +77,32 @@ impl Peer {
     }
 }
 
+impl Peer {
+    /// Takes a connection among those that lead to it; false if there are too many.
+    ///
+    /// Those that lead there for certain come first, and take the place of others. Of one host the latest comes first: a host
+    /// that lost its power connects again while its last connection still seems to be there. Whoever only claims the address
+    /// comes after those of other hosts that claimed it before.
+    fn admit(&mut self, link: &Arc<Link>, locator: &Locator) -> bool {
+        let sure = is_sure(link, locator);
+        let same_host =
+            |other: &Link| is_sure(other, locator) == sure && (sure || other.remote.ip() == link.remote.ip());
+        if self.links.len() >= LINKS {
+            let oldest =
+                self.links.iter().rposition(|other| !is_sure(other, locator) && sure || same_host(other));
+            let Some(oldest) = oldest else { return false };
+            self.links.remove(oldest);
+        }
+        let after = |other: &Arc<Link>| same_host(other) || sure && !is_sure(other, locator);
+        let at = self.links.iter().position(after).unwrap_or(self.links.len());
+        self.links.insert(at, Arc::clone(link));
+        if sure {
+            self.trouble = None;
+        }
+        true
+    }
+}
+
 /// Whether a connection leads to the host of a locator for certain.
 fn is_sure(link: &Link, locator: &Locator) -> bool {
     link.dialed || locator.ip() == Some(link.remote.ip().to_canonical())
@@ -197,24 +223,19 @@ impl Table {
     ) -> bool {
         let mut guard = self.lock();
         let state = &mut *guard;
+        if link.dialed {
+            state.dialing = state.dialing.saturating_sub(1);
+        }
         if !state.peers.contains_key(&peer) && state.peers.len() >= MAX_PEERS && !state.forget_unused(now) {
             return false;
         }
         let known = state.peers.entry(peer).or_insert_with(|| Peer::new(now));
-        if known.links.len() >= LINKS {
-            return false;
-        }
-        if is_sure(link, &peer) {
-            let first = known.links.iter().position(|other| !is_sure(other, &peer));
-            known.links.insert(first.unwrap_or(known.links.len()), Arc::clone(link));
-            known.trouble = None;
-        } else {
-            known.links.push(Arc::clone(link));
-        }
         if link.dialed {
-            state.dialing = state.dialing.saturating_sub(1);
             known.failures = 0;
             known.dial = Dial::At(now);
+        }
+        if !known.admit(link, &peer) {
+            return false;
         }
         state.held_octets -= known.held_octets;
         known.held_octets = 0;
@@ -316,14 +337,56 @@ mod tests {
         assert!(peers <= MAX_DIALING && octets <= MAX_DIALING * HELD, "{peers} {octets}");
     }
 
+    /// A connection between this address of the loopback interface and another one.
+    fn link(id: u64, from: u8, dialed: bool) -> Arc<Link> {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        Arc::new(Link::new(id, stream, SocketAddr::new([10, 0, 0, from].into(), 40_000), dialed))
+    }
+
+    /// The numbers of the connections of a peer, in the order in which they are used.
+    fn used(table: &Table, of: u16) -> Vec<u64> {
+        table.lock().peers[&peer(of)].links.iter().map(|link| link.id).collect()
+    }
+
+    #[test]
+    fn whoever_claims_an_address_does_not_keep_its_owner_out() {
+        let (table, now) = (Table::default(), Instant::now());
+        hold(&table, 1, 10, now);
+        for id in 0..8 {
+            assert_eq!(table.attach(peer(1), &link(id, 99 + id as u8, false), now, drop), id < LINKS as u64);
+        }
+        // Its own connection, and one that was opened to it.
+        assert_eq!(table.to_dial(now).0, [peer(1)]);
+        assert!(table.attach(peer(1), &link(10, 1, false), now, drop));
+        assert!(table.attach(peer(1), &link(11, 1, true), now, drop));
+        assert_eq!(used(&table, 1), [11, 10, 0, 1]);
+        assert_eq!(table.lock().dialing, 0);
+        // Those are not displaced by claims.
+        assert!(!table.attach(peer(1), &link(12, 77, false), now, drop));
+    }
+
+    #[test]
+    fn the_latest_connection_of_a_host_is_used_and_the_oldest_gives_way() {
+        let (table, now) = (Table::default(), Instant::now());
+        for id in 0..6 {
+            assert!(table.attach(peer(1), &link(id, 1, false), now, drop));
+        }
+        assert_eq!(used(&table, 1), [5, 4, 3, 2]);
+        // From behind a router: the address that it says of itself cannot be checked.
+        for id in 0..6 {
+            assert!(table.attach(peer(2), &link(id, 50, false), now, drop));
+        }
+        assert!(!table.attach(peer(2), &link(6, 51, false), now, drop));
+        assert_eq!(used(&table, 2), [5, 4, 3, 2]);
+    }
+
     /// Whoever is given the connection sends on it at once.
     #[test]
     fn nobody_gets_a_connection_before_what_waited_for_it_has_left() {
         let (table, now) = (Table::default(), Instant::now());
         (0..3).for_each(|_| hold(&table, 1, 10, now));
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let remote = listener.local_addr().unwrap();
-        let link = Arc::new(Link::new(1, std::net::TcpStream::connect(remote).unwrap(), remote, true));
+        let link = link(1, 1, true);
         let (given, others) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             let mut left = 0;

@@ -235,17 +235,24 @@ fn a_peer_that_claims_the_address_of_another_does_not_get_its_data() {
     let far = TcpConfig { interfaces: vec!["127.0.0.1".into()], ..config(29_250) };
     let (server, victim) = (open(&far), open(&far));
     let listener = Listener::start(&transport(&victim), Channel::Data);
-    // From another address of this host, as from another host.
-    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
-    socket.bind(&std::net::SocketAddr::from(([127, 0, 0, 9], 0)).into()).unwrap();
-    socket.connect(&std::net::SocketAddr::from(([127, 0, 0, 1], server.port())).into()).unwrap();
-    let mut thief = Raw(socket.into());
-    thief.0.set_read_timeout(Some(PATIENCE)).unwrap();
-    thief.0.write_all(&bind(nowhere(victim.port()))).unwrap();
-    assert_eq!(thief.next().expect("an answer").1[0], 0xe1);
+    // From other addresses of this host, as from other hosts; more of them than connections of a peer are kept.
+    let thieves: Vec<Raw> = (9..15).map(|host| claims(&server, host, nowhere(victim.port()))).collect();
     let to = data_of(&victim);
     send(&server, to, b"who is there?");
     until("the address itself is tried", || server.connections().connected == 1);
     send(&server, to, b"for the victim");
     assert_eq!(&*listener.next().0, b"for the victim");
+    drop(thieves);
+}
+
+/// Somebody at another address of the loopback interface who says that it is reached at `address`.
+fn claims(server: &TcpTransport, host: u8, address: std::net::SocketAddr) -> Raw {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    socket.bind(&std::net::SocketAddr::from(([127, 0, 0, host], 0)).into()).unwrap();
+    socket.connect(&std::net::SocketAddr::from(([127, 0, 0, 1], server.port())).into()).unwrap();
+    let mut raw = Raw(socket.into());
+    raw.0.set_read_timeout(Some(PATIENCE)).unwrap();
+    raw.0.write_all(&bind(address)).unwrap();
+    assert_eq!(raw.next().expect("an answer").1[0], 0xe1);
+    raw
 }

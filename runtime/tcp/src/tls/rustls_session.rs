@@ -16,6 +16,7 @@ use rustls::{
 };
 
 use super::{TlsConfig, TlsError};
+use crate::link::WithoutSignal;
 
 /// What all connections of a transport share.
 pub(crate) struct Context {
@@ -170,9 +171,9 @@ impl Session {
     }
 
     /// Sends what waits; true if nothing is left.
-    pub(crate) fn flush(&mut self, mut stream: &TcpStream) -> io::Result<bool> {
+    pub(crate) fn flush(&mut self, stream: &TcpStream) -> io::Result<bool> {
         while self.0.wants_write() {
-            match self.0.write_tls(&mut stream) {
+            match self.0.write_tls(&mut WithoutSignal(stream)) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
