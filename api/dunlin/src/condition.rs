@@ -291,8 +291,11 @@ impl WaitSet {
         self.core.descriptor()
     }
 
+    /// Looks at the conditions without a lock: one may hold the last handle of a reader by then, whose end runs listeners.
     fn active(&self) -> Vec<Condition> {
-        self.list().iter().filter(|c| c.trigger_value()).cloned().collect()
+        let mut conditions = self.conditions();
+        conditions.retain(Condition::trigger_value);
+        conditions
     }
 
     fn begin(&self) -> Result<Alone<'_>, WaitError> {
@@ -388,6 +391,21 @@ mod tests {
         assert_eq!(set.wait(Duration::ZERO), Err(WaitError::Timeout));
         assert_eq!(set.detach_condition(guard.condition()), Ok(()));
         assert_eq!(set.detach_condition(guard.condition()), Err(WaitError::NotAttached));
+    }
+
+    /// As listeners do that run because the trigger held the last handle of a reader.
+    #[test]
+    fn a_trigger_may_use_its_wait_set() {
+        let set = Arc::new(WaitSet::new());
+        let other = GuardCondition::new();
+        let (used, attached) = (Arc::downgrade(&set), other.condition().clone());
+        let condition = Condition::new(Arc::default(), move || {
+            let Some(set) = used.upgrade() else { return false };
+            set.attach_condition(&attached);
+            set.conditions().len() == 2
+        });
+        set.attach_condition(&condition);
+        assert_eq!(set.wait(Duration::from_secs(20)), Ok(vec![condition.clone()]));
     }
 
     #[test]

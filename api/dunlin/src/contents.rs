@@ -203,8 +203,9 @@ impl DomainParticipant {
         wait_for(inner, &inner.entity.signal, timeout, || {
             found = found.take().or_else(|| inner.find_topic(name).map(local));
             found = found.take().or_else(|| self.discovered_topic::<T>(name));
-            found.is_some()
+            found.is_some() || inner.entity.is_deleted()
         })?;
+        inner.entity.check().map_err(WaitForError::from)?;
         let (type_name, qos) = found.unwrap_or_else(|| (T::TYPE_NAME.to_owned(), TopicQos::default()));
         Ok(self.typed_topic(name, &type_name, &qos)?)
     }

@@ -155,6 +155,38 @@ impl<L: ?Sized> ListenerSlot<L> {
     }
 }
 
+/// Whether an entity is there: nobody has deleted it, and this process has made it.
+///
+/// In a child of fork the entities of its parent count as deleted. It has neither the threads that they need nor the right to
+/// speak in their names; and another thread of the parent may have held any lock at that moment, so nothing is undone either.
+#[derive(Debug)]
+pub(crate) struct Life {
+    deleted: AtomicBool,
+    process: u32,
+}
+
+impl Default for Life {
+    fn default() -> Self {
+        Self { deleted: AtomicBool::new(false), process: dunlin_udp::process_generation() }
+    }
+}
+
+impl Life {
+    /// Whether this process has made the entity.
+    pub(crate) fn is_here(&self) -> bool {
+        self.process == dunlin_udp::process_generation()
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.deleted.load(Ordering::SeqCst) || !self.is_here()
+    }
+
+    /// Ends it; false if it had ended before.
+    pub(crate) fn end(&self) -> bool {
+        self.is_here() && !self.deleted.swap(true, Ordering::SeqCst)
+    }
+}
+
 /// What is the same for topics, publishers, subscribers and participants.
 pub(crate) struct Entity<L: ?Sized> {
     pub handle: InstanceHandle,
@@ -163,7 +195,7 @@ pub(crate) struct Entity<L: ?Sized> {
     pub signal: Arc<Signal>,
     condition: OwnCondition,
     enabled: AtomicBool,
-    deleted: AtomicBool,
+    life: Life,
 }
 
 impl<L: ?Sized> Entity<L> {
@@ -175,7 +207,7 @@ impl<L: ?Sized> Entity<L> {
             signal: Arc::default(),
             condition: OwnCondition::default(),
             enabled: AtomicBool::new(enabled),
-            deleted: AtomicBool::new(false),
+            life: Life::default(),
         }
     }
 
@@ -210,14 +242,23 @@ impl<L: ?Sized> Entity<L> {
 
     /// Ends it; false if it had ended before.
     pub(crate) fn delete(&self) -> bool {
-        let first = !self.deleted.swap(true, Ordering::SeqCst);
+        if !self.life.end() {
+            return false;
+        }
         self.listener.set(None);
         self.condition.delete();
-        first
+        // Also those who wait without a condition.
+        self.signal.raise();
+        true
     }
 
     pub(crate) fn is_deleted(&self) -> bool {
-        self.deleted.load(Ordering::SeqCst)
+        self.life.is_over()
+    }
+
+    /// Whether this process has made it.
+    pub(crate) fn is_here(&self) -> bool {
+        self.life.is_here()
     }
 
     pub(crate) fn check(&self) -> Result<(), Deleted> {
@@ -233,7 +274,9 @@ impl<L: ?Sized> Entity<L> {
 
 impl<L: ?Sized> Drop for Entity<L> {
     fn drop(&mut self) {
-        self.condition.delete();
+        if self.life.is_here() {
+            self.condition.delete();
+        }
     }
 }
 

@@ -68,7 +68,8 @@ impl DomainParticipantFactory {
     }
 
     /// delete_participant: it leaves the domain although there are handles to it. Before that it waits, for one second at most,
-    /// for the readers of writers that were deleted; called in a listener it does not wait, but leaves later.
+    /// for the readers of writers that were deleted; called in a listener it does not wait, but leaves later. The last participant
+    /// of its kind in the process also waits for a listener that runs: hold no lock that a listener takes.
     ///
     /// # Errors
     /// [`EntityError::InUse`] while it contains entities; [`EntityError::AlreadyDeleted`].

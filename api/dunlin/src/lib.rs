@@ -62,6 +62,9 @@
 //!   sets of statuses are empty, look-up finds nothing, and no listener is called.
 //! - Of an entity that is not enabled the same holds, with statuses that have not changed.
 //! - Clocks and counters always work.
+//!
+//! In a child of `fork` that goes on without `exec` the entities of its parent count as deleted, and dropping them does nothing.
+//! It can have participants of its own.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(unreachable_pub))]
 

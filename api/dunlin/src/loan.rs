@@ -7,7 +7,7 @@ use crate::writer_inner::Prepared;
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{CachedSample, SampleInfo};
 use dunlin_cdr::{DdsType, EncapsulationHeader, Endianness, Representation};
-use dunlin_driver::AtMark;
+use dunlin_driver::Patience;
 use dunlin_engine::WriteRequest;
 use dunlin_rtps::ChangeKind;
 use dunlin_shm::{Aligned, view, view_mut};
@@ -105,7 +105,9 @@ impl<T: DdsType> DataWriter<T> {
         let key = self.unknown_key(&loan, instance)?;
         let payload = loan.memory.share();
         let request = WriteRequest { kind: ChangeKind::Alive, instance, source_timestamp: None, payload };
-        self.core().write_prepared(slot, Prepared { request, key, inline_qos: None }, AtMark::Wait).map(drop)
+        self.core()
+            .write_prepared(slot, Prepared { request, key, inline_qos: None }, Patience::default())
+            .map(drop)
     }
 }
 

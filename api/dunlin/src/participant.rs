@@ -764,6 +764,8 @@ impl ParticipantInner {
 
 impl Drop for ParticipantInner {
     fn drop(&mut self) {
-        self.leave();
+        if self.entity.is_here() {
+            self.leave();
+        }
     }
 }

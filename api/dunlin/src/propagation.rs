@@ -15,6 +15,10 @@ impl WriterInner {
         if let Some(own) = self.listener.of(status) {
             return own.into_iter().for_each(|listener| listener.call(self, status));
         }
+        // Deletion has taken its listener away: nobody else answers for it.
+        if self.is_deleted() {
+            return;
+        }
         if let Some(group) = self.publisher.state.entity.listener.of(status) {
             return group.into_iter().for_each(|listener| self.call_publisher(&*listener, status));
         }
@@ -56,12 +60,15 @@ impl ReaderInner {
         if status != StatusMask::DATA_AVAILABLE || self.rows.is_some() {
             return self.tell_plain(status);
         }
-        if !self.tell_subscriber() {
-            self.tell_plain(status);
+        if self.is_deleted() {
+            return;
         }
         // Every listener comes before those who wait for the subscriber (§2.2.4.4): a call resets DATA_ON_READERS, so that
         // who woke before it would see what is soon untrue.
-        self.subscriber.state.entity.signal.raise();
+        let _raise = self.subscriber.state.entity.signal.raise_at_end();
+        if !self.tell_subscriber() {
+            self.tell_plain(status);
+        }
     }
 
     /// DATA_AVAILABLE after DATA_ON_READERS was told.
@@ -76,7 +83,8 @@ impl ReaderInner {
                 listener.call(self, status);
             });
         }
-        if self.rows.is_some() {
+        // Deletion has taken its listener away: nobody else answers for it.
+        if self.rows.is_some() || self.is_deleted() {
             return;
         }
         if let Some(group) = self.subscriber.state.entity.listener.of(status) {
@@ -153,6 +161,7 @@ impl TopicInner {
         }
         let status = StatusMask::INCONSISTENT_TOPIC;
         self.entity.note(status);
+        let _raise = self.entity.signal.raise_at_end();
         let topic = AnyTopic(Arc::clone(self));
         if let Some(own) = self.entity.listener.of(status) {
             if let Some(listener) = own {
@@ -163,6 +172,44 @@ impl TopicInner {
         {
             listener.on_inconsistent_topic(&topic, self.read_inconsistent());
         }
-        self.entity.signal.raise();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::listener::TopicListener;
+    use crate::statistics::EntityStatistics;
+    use crate::status::MatchedStatus;
+    use crate::{Config, DomainParticipant};
+    use dunlin_qos::{DataWriterQos, PublisherQos, TopicQos};
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    struct Counts(Arc<AtomicU32>);
+
+    impl PublisherListener for Counts {
+        fn on_publication_matched(&self, _: &AnyDataWriter, _: MatchedStatus) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    impl SubscriberListener for Counts {}
+    impl TopicListener for Counts {}
+
+    /// A reader may come or go between the end of its listener and its leaving the domain.
+    #[test]
+    fn nobody_answers_for_a_writer_that_was_deleted() {
+        let mut config = Config::default();
+        config.set("network.interfaces", "lo").unwrap();
+        let participant = DomainParticipant::builder(229).config(config).build().unwrap();
+        let heard = Arc::new(AtomicU32::new(0));
+        participant.set_listener(Counts(Arc::clone(&heard)), StatusMask::PUBLICATION_MATCHED);
+        let topic = participant.create_topic::<EntityStatistics>("T", &TopicQos::default()).unwrap();
+        let publisher = participant.create_publisher(&PublisherQos::default()).unwrap();
+        let writer = publisher.create_datawriter(&topic, &DataWriterQos::default()).unwrap();
+        writer.core().tell(StatusMask::PUBLICATION_MATCHED);
+        assert_eq!(heard.load(Ordering::SeqCst), 1, "the participant answers for it");
+        publisher.delete_datawriter(&writer).unwrap();
+        writer.core().tell(StatusMask::PUBLICATION_MATCHED);
+        assert_eq!(heard.load(Ordering::SeqCst), 1);
     }
 }

@@ -236,7 +236,7 @@ impl<T: TopicType> DataReader<T> {
         make: impl Fn(CachedSample) -> Option<R>,
     ) -> Result<Vec<R>, ReadError> {
         self.check_access()?;
-        let all = selection(max_samples, StateMasks::ANY, InstanceSelect::Any);
+        let all = selection(self.at_most(max_samples), StateMasks::ANY, InstanceSelect::Any);
         self.core.collect(&all, true, |found| {
             let made = found.drain(..).filter_map(|sample| {
                 let made = make(sample);
@@ -603,7 +603,7 @@ impl<T: TopicType> DataReader<T> {
         self.core.set_qos(&representation::of_reader(&qos, &*source.topic.type_support)?)
     }
 
-    /// set_listener: replaces the previous listener. A closure `|reader| …` is a listener for
+    /// set_listener: replaces the previous listener, which may still be running on another thread when this returns. A closure `|reader| …` is a listener for
     /// DATA_AVAILABLE.
     pub fn set_listener(&self, listener: impl DataReaderListener<T>, mask: StatusMask) {
         self.set_shared_listener(Arc::new(listener), mask);

@@ -4,7 +4,7 @@ use crate::builtin::PublicationBuiltinTopicData;
 use crate::condition::{Condition, ConditionCore, StatusCondition};
 use crate::content_filter::FilteredTopicInner;
 use crate::content_filter::sealed::TopicSource;
-use crate::entity::{Deleted, ListenerSlot, OwnCondition, Unusable, endpoint_condition};
+use crate::entity::{Deleted, Life, ListenerSlot, OwnCondition, Unusable, endpoint_condition};
 use crate::error::{CreateEntityError, ReadError, SetQosError, WaitForError};
 use crate::mutex::lock;
 use crate::participant::ParticipantInner;
@@ -24,7 +24,7 @@ use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{ContentFilter, Event, ReaderPolicies, ReaderSlot, ReaderSpec, WriteRequest};
 use dunlin_qos::{DataReaderQos, IncompatiblePolicy};
 use std::any::Any;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 #[derive(Default)]
@@ -72,7 +72,7 @@ pub(crate) struct ReaderInner {
     pub listener: ListenerSlot<dyn ErasedReaderListener>,
     /// A part of the library that takes all the data: nobody is told of data instead of it.
     pub consumer: OnceLock<Arc<dyn ErasedReaderListener>>,
-    deleted: AtomicBool,
+    life: Life,
     /// Whether it was taken out of the engine.
     left: Mutex<bool>,
     /// Read and query conditions that somebody has, and that were not deleted.
@@ -107,7 +107,7 @@ impl ReaderInner {
             statuses: Mutex::default(),
             listener: ListenerSlot::default(),
             consumer: OnceLock::new(),
-            deleted: AtomicBool::new(false),
+            life: Life::default(),
             left: Mutex::default(),
             conditions: Mutex::default(),
             signal: Arc::default(),
@@ -255,12 +255,12 @@ impl ReaderInner {
     }
 
     pub(crate) fn is_deleted(&self) -> bool {
-        self.deleted.load(Ordering::SeqCst)
+        self.life.is_over()
     }
 
     /// Ends the reader although there are handles to it; false if it had ended before.
     pub(crate) fn close(&self) -> bool {
-        if self.deleted.swap(true, Ordering::SeqCst) {
+        if !self.life.end() {
             return false;
         }
         self.listener.set(None);
@@ -324,7 +324,7 @@ impl ReaderInner {
         self.check()?;
         new.check_consistency()?;
         new.check_supported()?;
-        self.participant.check_durability(new.durability)?;
+        self.participant.check_new_durability(self.qos.with(|qos| qos.durability), new.durability)?;
         self.qos.set(new, DataReaderQos::check_changeable)?;
         // No lock is held here: a changed match runs listeners, which may ask for the QoS.
         self.refresh();
@@ -433,8 +433,8 @@ impl ReaderInner {
         }
         statuses.changed |= bit;
         drop(statuses);
+        let _raise = self.signal.raise_at_end();
         self.tell(bit);
-        self.signal.raise();
     }
 
     pub(crate) fn on_event(self: &Arc<Self>, event: &Event) {

@@ -49,6 +49,12 @@ impl Signal {
         self.recount(&waiters);
     }
 
+    /// Raises it at the end of the scope: after the listeners, whatever they do.
+    #[must_use]
+    pub(crate) fn raise_at_end(&self) -> RaiseAtEnd<'_> {
+        RaiseAtEnd(self)
+    }
+
     pub(crate) fn raise(&self) {
         if self.count.load(Ordering::SeqCst) == 0 {
             return;
@@ -62,6 +68,15 @@ impl Signal {
         self.recount(&waiters);
         drop(waiters);
         tasks.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// Raises a signal when it is dropped: also when a listener panics that is called meanwhile.
+pub(crate) struct RaiseAtEnd<'s>(&'s Signal);
+
+impl Drop for RaiseAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.raise();
     }
 }
 

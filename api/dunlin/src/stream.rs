@@ -14,7 +14,7 @@ use std::task::{Context, Poll};
 /// How many samples one look into the cache takes.
 const BATCH: usize = 64;
 
-/// Takes every sample of a reader in turn; never ends. Made by [`DataReader::stream`].
+/// Takes every sample of a reader in turn; ends when the reader is deleted, and not before. Made by [`DataReader::stream`].
 #[derive(Debug)]
 pub struct SampleStream<T: TopicType> {
     reader: DataReader<T>,
@@ -28,18 +28,21 @@ impl<T: TopicType> SampleStream<T> {
         Self { reader, taken: VecDeque::new(), place }
     }
 
-    /// The next sample, when there is one; never `None`, as in `while let Some(sample) = stream.next().await`.
+    /// The next sample, when there is one; `None` when the reader was deleted, as in `while let Some(sample) = stream.next().await`.
     pub async fn next(&mut self) -> Option<Sample<T>> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    fn next_taken(&mut self) -> Option<Sample<T>> {
+    fn next_taken(&mut self) -> Poll<Option<Sample<T>>> {
         if self.taken.is_empty() {
             let reader = &self.reader;
             let taken = reader.core().subscriber.in_access(|| reader.take(BATCH));
             self.taken.extend(taken.unwrap_or_default());
         }
-        self.taken.pop_front()
+        match self.taken.pop_front() {
+            None if !self.reader.core().is_deleted() => Poll::Pending,
+            sample => Poll::Ready(sample),
+        }
     }
 }
 
@@ -50,14 +53,11 @@ impl<T: TopicType> Stream for SampleStream<T> {
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
-        if let Some(sample) = this.next_taken() {
-            return Poll::Ready(Some(sample));
+        if let Poll::Ready(sample) = this.next_taken() {
+            return Poll::Ready(sample);
         }
         this.place.register(context.waker());
         // Data that came between the look and the registration raised the signal too early.
-        match this.next_taken() {
-            Some(sample) => Poll::Ready(Some(sample)),
-            None => Poll::Pending,
-        }
+        this.next_taken()
     }
 }

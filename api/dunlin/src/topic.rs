@@ -152,7 +152,7 @@ impl TopicInner {
         new.check_supported()?;
         let participant = self.participant.upgrade().filter(|_| !self.entity.is_deleted());
         let participant = participant.ok_or(SetQosError::AlreadyDeleted)?;
-        participant.check_durability(new.durability)?;
+        participant.check_new_durability(self.qos.with(|qos| qos.durability), new.durability)?;
         self.qos.set(new, TopicQos::check_changeable)?;
         participant.refresh_endpoints_of(self);
         Ok(())

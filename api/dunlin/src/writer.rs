@@ -17,7 +17,7 @@ use crate::writer_inner::{ErasedWriterListener, Prepared, WriterInner};
 use dunlin_buf::SharedBytes;
 use dunlin_cdr::{TopicType, TypeSupport};
 use dunlin_core::{Duration, Guid, InstanceHandle, SampleIdentity, WallTime};
-use dunlin_driver::AtMark;
+use dunlin_driver::Patience;
 use dunlin_engine::{WriteRequest, WriterStats};
 use dunlin_qos::DataWriterQos;
 use dunlin_rtps::ChangeKind;
@@ -83,6 +83,9 @@ impl<T: TopicType> DataWriter<T> {
     }
 
     /// write: the sample goes out before this returns, or is kept for readers that want it.
+    ///
+    /// With HISTORY KEEP_ALL a full history waits for reliable readers. One that has been silent for
+    /// `reliability.inactive_after` (3 s unless configured) is not waited for any more, and counts what it then misses as lost.
     ///
     /// # Errors
     /// [`WriteError::Timeout`] when a reliable writer's history stayed full for max_blocking_time;
@@ -359,7 +362,7 @@ impl<T: TopicType> DataWriter<T> {
         self.core.set_qos(&representation::of_writer::<T>(&qos, self.support())?)
     }
 
-    /// set_listener: replaces the previous listener.
+    /// set_listener: replaces the previous listener, which may still be running on another thread when this returns.
     pub fn set_listener(&self, listener: impl DataWriterListener<T>, mask: StatusMask) {
         self.set_shared_listener(Arc::new(listener), mask);
     }
@@ -576,12 +579,12 @@ impl<T: TopicType> DataWriter<T> {
     ) -> Result<SampleIdentity, WriteError> {
         let slot = self.core.enabled()?;
         let instance = self.checked_instance(sample, params.and_then(|params| params.instance))?;
-        let at_mark = match kind {
+        let patience = match kind {
             ChangeKind::Alive => self.core.wait_for_room(slot, instance)?,
-            _ => AtMark::Wait,
+            _ => Patience::default(),
         };
         let prepared = self.serialized(kind, sample, instance, params)?;
-        self.core.write_prepared(slot, prepared, at_mark)
+        self.core.write_prepared(slot, prepared, patience)
     }
 }
 

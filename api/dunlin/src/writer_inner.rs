@@ -7,7 +7,7 @@ pub(crate) use writing::Prepared;
 use crate::builtin::SubscriptionBuiltinTopicData;
 use crate::condition::StatusCondition;
 use crate::dynamic::is_dynamic;
-use crate::entity::{Deleted, ListenerSlot, OwnCondition, Unusable, endpoint_condition};
+use crate::entity::{Deleted, Life, ListenerSlot, OwnCondition, Unusable, endpoint_condition};
 use crate::error::{CreateEntityError, SetQosError, WaitForError, WriteError};
 use crate::mutex::lock;
 use crate::participant::{ParticipantInner, Room};
@@ -23,8 +23,8 @@ use dunlin_buf::BufPool;
 use dunlin_cdr::Representation;
 use dunlin_core::{Duration, EntityId, Guid, InstanceHandle, SequenceNumber};
 use dunlin_discovery::EndpointLocators;
-use dunlin_driver::AtMark;
 use dunlin_driver::machine::deadline;
+use dunlin_driver::{AtMark, Patience};
 use dunlin_engine::{Event, LONGEST_AT_MARK, WriterPolicies, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy};
 use dunlin_transport::Lender;
@@ -83,7 +83,7 @@ pub(crate) struct WriterInner {
     lender: OnceLock<Option<Box<dyn Lender>>>,
     statuses: Mutex<WriterStatuses>,
     pub listener: ListenerSlot<dyn ErasedWriterListener>,
-    deleted: AtomicBool,
+    life: Life,
     /// Whether it was taken out of the engine.
     left: Mutex<bool>,
     pub signal: Arc<Signal>,
@@ -130,7 +130,7 @@ impl WriterInner {
             lender: OnceLock::new(),
             statuses: Mutex::default(),
             listener: ListenerSlot::default(),
-            deleted: AtomicBool::new(false),
+            life: Life::default(),
             left: Mutex::default(),
             signal: Arc::default(),
             condition: OwnCondition::default(),
@@ -231,7 +231,7 @@ impl WriterInner {
     }
 
     pub(crate) fn is_deleted(&self) -> bool {
-        self.deleted.load(SeqCst)
+        self.life.is_over()
     }
 
     /// Ends the writer although there are handles to it; false if it had ended before. Nobody waits for its readers.
@@ -246,7 +246,7 @@ impl WriterInner {
 
     /// From now on nothing can be done with it; false if it was so before.
     fn delete(&self) -> bool {
-        let first = !self.deleted.swap(true, SeqCst);
+        let first = self.life.end();
         if first {
             self.listener.set(None);
             self.condition.delete();
@@ -293,7 +293,7 @@ impl WriterInner {
         self.check()?;
         new.check_consistency()?;
         new.check_supported()?;
-        self.participant.check_durability(new.durability)?;
+        self.participant.check_new_durability(self.qos.with(|qos| qos.durability), new.durability)?;
         self.qos.set(new, DataWriterQos::check_changeable)?;
         // No lock is held here: a changed match runs listeners, which may ask for the QoS.
         self.refresh();
@@ -331,8 +331,8 @@ impl WriterInner {
         update(&mut statuses);
         statuses.changed |= bit;
         drop(statuses);
+        let _raise = self.signal.raise_at_end();
         self.tell(bit);
-        self.signal.raise();
     }
 
     pub(crate) fn on_event(self: &Arc<Self>, event: &Event) {
@@ -417,17 +417,18 @@ impl WriterInner {
 
     /// Waits until the history takes a large sample and readers have not too much to acknowledge, before it is serialized: a
     /// writer that blocks need not hold it twice. Returns what the write itself still waits for. What it says about a history
-    /// that stays full is left to the write.
+    /// that stays full is left to the write. All of them together wait for max_blocking_time at most.
     pub(crate) fn wait_for_room(
         &self,
         slot: &WriterSlot,
         instance: InstanceHandle,
-    ) -> Result<AtMark, WriteError> {
+    ) -> Result<Patience, WriteError> {
         let room = || self.participant.room(slot, instance);
         if !self.large.load(Relaxed) || room() == Room::Now {
-            return Ok(AtMark::Wait);
+            return Ok(Patience::default());
         }
         let timeout = self.max_blocking_time();
+        let until = self.participant.now().plus(timeout);
         let wait = |timeout, done: &dyn Fn() -> bool| {
             let waited = wait_for(&self.participant, &self.signal, timeout, done);
             !matches!(waited, Err(WaitForError::Timeout(_)))
@@ -435,8 +436,10 @@ impl WriterInner {
         if !wait(timeout, &|| room() != Room::Full) {
             return Err(WriteError::Timeout(timeout));
         }
-        let in_time = wait(timeout.min(LONGEST_AT_MARK), &|| room() != Room::AtMark);
-        Ok(if in_time { AtMark::Wait } else { AtMark::Pass })
+        let left = until.since(self.participant.now());
+        let in_time = wait(left.min(LONGEST_AT_MARK), &|| room() != Room::AtMark);
+        let at_mark = if in_time { AtMark::Wait } else { AtMark::Pass };
+        Ok(Patience { at_mark, until: Some(until) })
     }
 
     /// Whether the writer has no serialized key of a registered instance; who writes one instance again and again asks it once.

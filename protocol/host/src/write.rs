@@ -1,7 +1,7 @@
 //! Writing: joining a burst, the turn of a writer, local delivery, flushing.
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{InstanceHandle, Locator, SequenceNumber};
+use dunlin_core::{InstanceHandle, Locator, MonoTime, SequenceNumber};
 use dunlin_engine::{Manner, Output, SetEnd, TxTurn, WriteError, WriteRequest, WriterSlot};
 
 use crate::call::{call, conclude, drive, send, with_output};
@@ -25,12 +25,22 @@ pub fn write<P: Port>(
 }
 
 /// Whether a write waits where readers have [too much](dunlin_engine::Tuning::high_water) to acknowledge.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum AtMark {
     /// It waits.
+    #[default]
     Wait,
     /// It does not, since its caller has waited before.
     Pass,
+}
+
+/// What a write waits for whose caller may have waited already.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Patience {
+    /// Whether it waits at the mark.
+    pub at_mark: AtMark,
+    /// When it gives up waiting for room; max_blocking_time after the write began, if the caller has not waited.
+    pub until: Option<MonoTime>,
 }
 
 /// [`write()`]; while the history is full it waits for room, up to max_blocking_time of the writer's RELIABILITY, if the port
@@ -45,11 +55,11 @@ pub fn write_blocking<P: Blocking>(
     writer: &WriterSlot,
     request: WriteRequest,
     inline_qos: Option<SharedBytes>,
-    at_mark: AtMark,
+    patience: Patience,
 ) -> Result<SequenceNumber, WriteError> {
     match join_burst(port, member, writer, request, inline_qos.is_some()) {
         Ok(written) => Ok(written),
-        Err(request) => write_waiting(port, member, writer, &request, inline_qos.as_ref(), at_mark),
+        Err(request) => write_waiting(port, member, writer, &request, inline_qos.as_ref(), patience),
     }
 }
 
@@ -60,9 +70,10 @@ fn write_waiting<P: Blocking>(
     writer: &WriterSlot,
     request: &WriteRequest,
     inline_qos: Option<&SharedBytes>,
-    mut at_mark: AtMark,
+    patience: Patience,
 ) -> Result<SequenceNumber, WriteError> {
-    let (mut pass, mut give_up) = (None, None);
+    let Patience { mut at_mark, until: mut give_up } = patience;
+    let mut pass = None;
     loop {
         let ticket = port.ticket(member, writer);
         match write_once(port, member, writer, request.clone(), inline_qos.cloned(), at_mark) {

@@ -1,8 +1,8 @@
 //! Names for participants (RTPS 2.5 §9.3.1.5): unique on the network, and telling which participants share a
 //! host or a process.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use dunlin_core::{GuidPrefix, VendorId};
 
@@ -22,13 +22,17 @@ pub(crate) fn seed() -> Result<u64, getrandom::Error> {
     getrandom::u64()
 }
 
+/// A child of fork has another one than its parent.
 fn process() -> Result<u32, getrandom::Error> {
-    static NUMBER: OnceLock<u32> = OnceLock::new();
-    match NUMBER.get() {
-        Some(number) => Ok(*number),
-        None => {
+    static NUMBER: Mutex<Option<(u32, u32)>> = Mutex::new(None);
+    let generation = dunlin_udp::process_generation();
+    let mut known = NUMBER.lock().unwrap_or_else(PoisonError::into_inner);
+    match *known {
+        Some((of, number)) if of == generation => Ok(number),
+        _ => {
             let number = getrandom::u32()?;
-            Ok(*NUMBER.get_or_init(|| number))
+            *known = Some((generation, number));
+            Ok(number)
         }
     }
 }

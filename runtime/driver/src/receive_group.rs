@@ -102,6 +102,8 @@ impl Owed {
 type Members = Arc<Vec<Arc<GroupMember>>>;
 
 pub(crate) struct ReceiveGroup {
+    /// Of the process that has made it: a child of fork has none of its threads.
+    generation: u32,
     /// `None` for a group around a transport of the caller's or of a machine that is not the real one.
     key: Option<Key>,
     pub(crate) transport: Arc<dyn Transport>,
@@ -138,7 +140,7 @@ pub(crate) fn join(
 ) -> Result<(Arc<ReceiveGroup>, Arc<GroupMember>), JoinError> {
     let key = Key::of(config);
     let mut groups = lock(&GROUPS);
-    if let Some(group) = groups.iter().find(|group| group.key.as_ref() == Some(&key)) {
+    if let Some(group) = groups.iter().find(|group| group.is_here() && group.key.as_ref() == Some(&key)) {
         let member = make(group)?;
         member.set_group(group);
         group.add(&member);
@@ -274,6 +276,7 @@ impl ReceiveGroup {
         config: &DriverConfig,
     ) -> Self {
         Self {
+            generation: dunlin_udp::process_generation(),
             key,
             room: ReceiveRoom::new(transport.receive_room()),
             transport,
@@ -290,6 +293,11 @@ impl ReceiveGroup {
             notes,
             log: Limiter::default(),
         }
+    }
+
+    /// Whether this process has made it.
+    pub(crate) fn is_here(&self) -> bool {
+        self.generation == dunlin_udp::process_generation()
     }
 
     /// What the user should know, in sentences.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use dunlin_buf::SharedBytes;
 use dunlin_core::{GuidPrefix, Locator, LocatorKind, Now, Path, Paths, SequenceNumber, defaults};
 use dunlin_engine::{Output, Participant, ParticipantConfig, SetEnd, WriteError, WriteRequest, WriterSlot};
-use dunlin_host::AtMark;
+use dunlin_host::Patience;
 use dunlin_transport::{Lender, Transport, TransportStats};
 
 use crate::config::{DriverConfig, JoinError};
@@ -139,7 +139,7 @@ impl Session {
     /// # Errors
     /// As [`WriterSlot::write`]; `Full` after max_blocking_time.
     pub fn write(&self, slot: &WriterSlot, request: WriteRequest) -> Result<SequenceNumber, WriteError> {
-        self.write_with(slot, request, None, AtMark::Wait)
+        self.write_with(slot, request, None, Patience::default())
     }
 
     /// [`write`](Self::write) with inline QoS, see [`WriterSlot::write_with`].
@@ -151,9 +151,9 @@ impl Session {
         slot: &WriterSlot,
         request: WriteRequest,
         inline_qos: Option<SharedBytes>,
-        at_mark: AtMark,
+        patience: Patience,
     ) -> Result<SequenceNumber, WriteError> {
-        dunlin_host::write_blocking(&mut ThreadPort, &self.member, slot, request, inline_qos, at_mark)
+        dunlin_host::write_blocking(&mut ThreadPort, &self.member, slot, request, inline_qos, patience)
     }
 
     /// Why the present thread cannot wait for the participant, if it cannot: see
@@ -204,7 +204,8 @@ impl Session {
     /// Says goodbye to the others and ends the threads if no other session needs them. Further calls do nothing. May be
     /// called by a listener; the thread it runs on then ends when the listener has returned.
     pub fn leave(&self) {
-        if self.left.swap(true, Relaxed) {
+        // A child of fork has neither the threads of its parent nor the right to speak for its participants.
+        if self.left.swap(true, Relaxed) || !self.group.is_here() {
             return;
         }
         self.member.retire();

@@ -7,7 +7,7 @@ use dunlin_core::{MonoTime, SequenceNumber};
 use dunlin_engine::{
     CreateError, Event, ReaderSlot, ReaderSpec, SetEnd, WriteError, WriteRequest, WriterSlot, WriterSpec,
 };
-use dunlin_host::AtMark;
+use dunlin_host::Patience;
 
 use crate::node::NodeId;
 use crate::world::World;
@@ -55,7 +55,7 @@ impl World {
         request: WriteRequest,
     ) -> Result<SequenceNumber, WriteError> {
         let life = self.awake(node);
-        dunlin_host::write_blocking(self, &life, writer, request, None, AtMark::Wait)
+        dunlin_host::write_blocking(self, &life, writer, request, None, Patience::default())
     }
 
     /// Sends what waits for more of the same writer.

@@ -1,11 +1,13 @@
 //! The system calls that neither the standard library nor `socket2` offers: scatter-gather datagrams with
-//! ancillary data, the options of UDP offload, the list of network interfaces, and the end of the process.
+//! ancillary data, the options of UDP offload, the list of network interfaces, the end of the process and its forks.
 //! All `unsafe` code of the crate is here.
 
 use std::io::{self, IoSlice};
 use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use socket2::SockAddr;
 
@@ -20,6 +22,20 @@ pub(crate) use control::Control;
 pub fn at_exit(work: extern "C" fn()) -> bool {
     // SAFETY: a function without arguments, which is there as long as the code of this library is.
     unsafe { libc::atexit(work) == 0 }
+}
+
+/// Which process this is of those that `fork` has made of one: another number in each child, and the same as long as it lives.
+#[must_use]
+pub fn process_generation() -> u32 {
+    static WATCHED: Once = Once::new();
+    static FORKS: AtomicU32 = AtomicU32::new(0);
+    extern "C" fn forked() {
+        FORKS.fetch_add(1, Relaxed);
+    }
+    // SAFETY: a function without arguments that does nothing but count, which is there as long as the code of this library is.
+    // Where the system has no room for it a child of fork is taken for its parent.
+    WATCHED.call_once(|| _ = unsafe { libc::pthread_atfork(None, None, Some(forked)) });
+    FORKS.load(Relaxed)
 }
 
 /// A socket option that is a C `int`.

@@ -157,15 +157,16 @@ impl Shared {
         }
         let Ok(hash) = types.key_hash_of_payload(&row.payload, false) else { return };
         let instance = InstanceHandle(hash);
+        let Ok(left) = state.join.saw(&row.combination, instance) else {
+            return state.rejected.push(instance);
+        };
+        // Only of rows that are kept: their end takes it away again.
         if types.has_key() && !state.keys.contains_key(&instance) {
             let mut key = Vec::new();
             if types.key_payload_with(&row.payload, options, &mut key).is_ok() {
                 state.keys.insert(instance, key.into());
             }
         }
-        let Ok(left) = state.join.saw(&row.combination, instance) else {
-            return state.rejected.push(instance);
-        };
         state.made.push_back(WriteRequest {
             kind: ChangeKind::Alive,
             instance,
@@ -193,6 +194,7 @@ impl Shared {
                 return;
             }
             state.delivering = true;
+            let _delivering = Delivering(self);
             let made = std::mem::take(&mut state.made);
             let rejected = std::mem::take(&mut state.rejected);
             drop(state);
@@ -204,7 +206,15 @@ impl Shared {
                     rows.on_event(&Event::SampleRejected { reader, reason, instance });
                 }
             }
-            lock(&self.state).delivering = false;
         }
+    }
+}
+
+/// A thread is delivering, until it is done or a listener panics.
+struct Delivering<'s>(&'s Shared);
+
+impl Drop for Delivering<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.state).delivering = false;
     }
 }

@@ -4,8 +4,8 @@
 
 use crate::mutex::lock;
 use crate::participant::ParticipantInner;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, Once, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,12 +16,18 @@ const LONGEST: Duration = Duration::from_secs(3);
 /// How often is looked whether listeners still run.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Participants of the real machine that have not left yet.
-static PRESENT: Mutex<Vec<(u64, Weak<ParticipantInner>)>> = Mutex::new(Vec::new());
+/// Participants of the real machine that have not left yet, with the processes that have made them.
+static PRESENT: Mutex<Vec<Present>> = Mutex::new(Vec::new());
 /// One of them has left.
 static LEFT: Condvar = Condvar::new();
-/// The process that is to do something at its end.
-static PROCESS: OnceLock<u32> = OnceLock::new();
+/// The last process to make a participant.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+struct Present {
+    number: u64,
+    process: u32,
+    participant: Weak<ParticipantInner>,
+}
 
 /// A participant that the end of the process waits for, until it has [left](Self::end).
 #[derive(Debug)]
@@ -35,17 +41,17 @@ impl Presence {
 
     /// Whose presence it is.
     pub(crate) fn begin(&self, participant: Weak<ParticipantInner>) {
-        PROCESS.get_or_init(|| {
-            // Without it participants that are dropped leave nevertheless.
-            let _ = dunlin_udp::at_exit(on_exit);
-            std::process::id()
-        });
-        lock(&PRESENT).push((self.0, participant));
+        static REGISTERED: Once = Once::new();
+        // Without it participants that are dropped leave nevertheless. A child of fork inherits it.
+        REGISTERED.call_once(|| _ = dunlin_udp::at_exit(on_exit));
+        let process = std::process::id();
+        PROCESS.store(process, Relaxed);
+        lock(&PRESENT).push(Present { number: self.0, process, participant });
     }
 
     /// It has said goodbye, or never will.
     pub(crate) fn end(&self) {
-        lock(&PRESENT).retain(|(number, _)| *number != self.0);
+        lock(&PRESENT).retain(|present| present.number != self.0);
         LEFT.notify_all();
     }
 }
@@ -53,20 +59,22 @@ impl Presence {
 /// Runs on the thread that ends the process, whose thread-local values may be gone: the work is done by others.
 extern "C" fn on_exit() {
     // A child of fork has the participants, but neither their threads nor the right to speak for them.
-    if PROCESS.get() != Some(&std::process::id()) {
+    let process = std::process::id();
+    if PROCESS.load(Relaxed) != process {
         return;
     }
     let own = dunlin_driver::listeners_here();
     let began = Instant::now();
-    let present: Vec<_> = lock(&PRESENT).iter().map(|(_, participant)| participant.clone()).collect();
-    for participant in present {
+    let is_here = |present: &&Present| present.process == process;
+    let here: Vec<_> = lock(&PRESENT).iter().filter(is_here).map(|it| it.participant.clone()).collect();
+    for participant in here {
         let work = move || end(&participant, own, began);
         if thread::Builder::new().name("dunlin-exit".into()).spawn(work).is_err() {
             return;
         }
     }
     let mut present = lock(&PRESENT);
-    while !present.is_empty() {
+    while present.iter().any(|present| is_here(&present)) {
         let Some(left) = LONGEST.checked_sub(began.elapsed()) else { return };
         present = LEFT.wait_timeout(present, left).unwrap_or_else(PoisonError::into_inner).0;
     }

@@ -28,6 +28,15 @@ impl ParticipantInner {
         durability.check_service(self.durable_is_local || (lasts && self.has_durability_service()))
     }
 
+    /// Whether a DURABILITY can be had in the place of another one. What an entity has it keeps while no service is there.
+    pub(crate) fn check_new_durability(
+        &self,
+        old: Durability,
+        new: Durability,
+    ) -> Result<(), UnsupportedPolicy> {
+        if old == new { Ok(()) } else { self.check_durability(new) }
+    }
+
     /// Says of an endpoint that is as durable as its writer at most.
     pub(crate) fn note_durability(&self, what: &'static str, topic: &str, durability: Durability) {
         if durability.kind > DurabilityKind::TransientLocal && !self.has_durability_service() {
@@ -49,10 +58,12 @@ impl DomainParticipant {
     /// created.
     ///
     /// # Errors
-    /// [`WaitForError::Timeout`].
+    /// [`WaitForError::Timeout`], [`WaitForError::AlreadyDeleted`].
     pub fn wait_for_durability_service(&self, max_wait: Duration) -> Result<(), WaitForError> {
         let inner = self.inner();
         inner.entity.check_usable().map_err(WaitForError::from)?;
-        wait_for(inner, &inner.entity.signal, max_wait, || inner.has_durability_service())
+        let done = || inner.has_durability_service() || inner.entity.is_deleted();
+        wait_for(inner, &inner.entity.signal, max_wait, done)?;
+        Ok(inner.entity.check()?)
     }
 }

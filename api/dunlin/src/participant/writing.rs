@@ -4,7 +4,7 @@ use super::ParticipantInner;
 use crate::error::WriteError;
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Duration, Guid, InstanceHandle, SampleIdentity, SequenceNumber, WallTime};
-use dunlin_driver::{AtMark, CannotWait};
+use dunlin_driver::{CannotWait, Patience};
 use dunlin_engine::{ReaderSlot, WriteError as Refused, WriteRequest, WriterSlot};
 use std::sync::Arc;
 
@@ -50,10 +50,10 @@ impl ParticipantInner {
         slot: &Arc<WriterSlot>,
         request: WriteRequest,
         inline_qos: Option<SharedBytes>,
-        at_mark: AtMark,
+        patience: Patience,
         max_blocking_time: impl FnOnce() -> Duration,
     ) -> Result<SequenceNumber, WriteError> {
-        let written = self.session.write_with(slot, request, inline_qos, at_mark);
+        let written = self.session.write_with(slot, request, inline_qos, patience);
         written.map_err(|refused| refusal(refused, self.cannot_wait(), max_blocking_time()))
     }
 

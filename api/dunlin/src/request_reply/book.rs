@@ -1,12 +1,13 @@
 //! Which requests wait, and the replies that have come to them.
 
 use super::RequestError;
+use crate::error::WaitForError;
 use crate::mutex::lock;
 use crate::participant::ParticipantInner;
 use crate::reader::DataReader;
 use crate::sample::Sample;
-use crate::signal::{Signal, when};
-use crate::writer_inner::{WriterInner, wait_for};
+use crate::signal::{Signal, when_any};
+use crate::writer_inner::{WriterInner, wait_for_any};
 use dunlin_cdr::DdsType;
 use dunlin_core::{Duration, InstanceHandle, SampleIdentity, SequenceNumber};
 use std::collections::{BTreeMap, VecDeque};
@@ -145,7 +146,7 @@ pub struct PendingRequest<A: DdsType> {
     pub(super) id: SampleIdentity,
     pub(super) participant: Arc<ParticipantInner>,
     /// The endpoints stay as long as anything is waited for.
-    pub(super) _reader: DataReader<A>,
+    pub(super) reader: DataReader<A>,
     pub(super) _writer: Arc<WriterInner>,
 }
 
@@ -171,19 +172,28 @@ impl<A: DdsType> PendingRequest<A> {
     /// Waits for the next reply. Call it again for those of other repliers.
     ///
     /// # Errors
-    /// [`RequestError::Wait`]: not in time; or, as of other calls that wait, not on this thread.
+    /// [`RequestError::Wait`]: not in time; the reader of replies was deleted; or, as of other calls that wait, not on this
+    /// thread.
     pub fn wait(&self, max_wait: Duration) -> Result<Reply<A>, RequestError> {
         let mut found = None;
-        wait_for(&self.participant, &self.book.signal, max_wait, || {
+        let signals = [&*self.book.signal, &*self.reader.core().signal];
+        wait_for_any(&self.participant, &signals, max_wait, || {
             found = found.take().or_else(|| self.take_reply());
-            found.is_some()
+            found.is_some() || self.reader.core().is_deleted()
         })?;
-        found.ok_or(RequestError::NotReady)
+        found.ok_or_else(|| WaitForError::AlreadyDeleted.into())
     }
 
     /// [`wait`](Self::wait) for async code, on any executor and without a time-out: dropping the future gives up.
-    pub fn wait_async(&self) -> impl Future<Output = Reply<A>> {
-        when(Arc::clone(&self.book.signal), || self.take_reply())
+    ///
+    /// # Errors
+    /// [`RequestError::Wait`]: the reader of replies was deleted.
+    pub fn wait_async(&self) -> impl Future<Output = Result<Reply<A>, RequestError>> {
+        let signals = [Arc::clone(&self.book.signal), Arc::clone(&self.reader.core().signal)];
+        when_any(signals, || match self.take_reply() {
+            None if self.reader.core().is_deleted() => Some(Err(WaitForError::AlreadyDeleted.into())),
+            reply => reply.map(Ok),
+        })
     }
 }
 

@@ -145,22 +145,33 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
     /// Waits for a request.
     ///
     /// # Errors
-    /// [`WaitForError::Timeout`]; as of other calls that wait, not in listeners and tasks.
+    /// [`WaitForError::Timeout`]; [`WaitForError::AlreadyDeleted`] when an endpoint of it was deleted; as of other calls that
+    /// wait, not in listeners and tasks.
     pub fn wait(&self, max_wait: Duration) -> Result<Request<Q>, WaitForError> {
         let mut found = None;
         let (reader, writer) = (self.reader.core(), self.writer.core());
         wait_for_any(&reader.participant, &[&reader.signal, &writer.signal], max_wait, || {
             found = found.take().or_else(|| self.take_request());
-            found.is_some()
+            found.is_some() || self.is_deleted()
         })?;
-        found.ok_or(WaitForError::Timeout(max_wait))
+        found.ok_or(WaitForError::AlreadyDeleted)
     }
 
     /// [`wait`](Self::wait) for async code, on any executor and without a time-out: dropping the future gives up.
-    pub fn wait_async(&self) -> impl Future<Output = Request<Q>> + Send + use<Q, A> {
+    ///
+    /// # Errors
+    /// [`WaitForError::AlreadyDeleted`] when an endpoint of it was deleted.
+    pub fn wait_async(&self) -> impl Future<Output = Result<Request<Q>, WaitForError>> + Send + use<Q, A> {
         let this = self.clone();
         let signals = [Arc::clone(&self.reader.core().signal), Arc::clone(&self.writer.core().signal)];
-        when_any(signals, move || this.take_request())
+        when_any(signals, move || match this.take_request() {
+            None if this.is_deleted() => Some(Err(WaitForError::AlreadyDeleted)),
+            request => request.map(Ok),
+        })
+    }
+
+    fn is_deleted(&self) -> bool {
+        self.reader.core().is_deleted() || self.writer.core().is_deleted()
     }
 
     /// Sends a reply; a request may have several.

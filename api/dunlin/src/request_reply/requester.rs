@@ -103,19 +103,38 @@ impl<Q: DdsType, A: DdsType> Requester<Q, A> {
     /// and is not inactive for being slow, and the other has shown that it knows this requester's reader.
     ///
     /// # Errors
-    /// [`WaitForError::Timeout`]; as of other calls that wait, not in listeners and tasks.
+    /// [`WaitForError::Timeout`]; [`WaitForError::AlreadyDeleted`] when an endpoint of it was deleted; as of other calls that
+    /// wait, not in listeners and tasks.
     pub fn wait_for_service(&self, max_wait: Duration) -> Result<(), WaitForError> {
         let (writer, reader) = (self.writer.core(), self.reader.core());
         let signals = [&*writer.signal, &*reader.signal];
-        wait_for_any(&writer.participant, &signals, max_wait, || self.is_service_ready())
+        let done = || self.is_deleted() || self.is_service_ready();
+        wait_for_any(&writer.participant, &signals, max_wait, done)?;
+        self.check()
     }
 
     /// [`wait_for_service`](Self::wait_for_service) for async code, on any executor and without a time-out: dropping the
     /// future gives up.
-    pub fn wait_for_service_async(&self) -> impl Future<Output = ()> + Send + use<Q, A> {
+    ///
+    /// # Errors
+    /// [`WaitForError::AlreadyDeleted`] when an endpoint of it was deleted.
+    pub fn wait_for_service_async(
+        &self,
+    ) -> impl Future<Output = Result<(), WaitForError>> + Send + use<Q, A> {
         let this = self.clone();
         let signals = [Arc::clone(&self.writer.core().signal), Arc::clone(&self.reader.core().signal)];
-        when_any(signals, move || this.is_service_ready().then_some(()))
+        when_any(signals, move || {
+            let done = this.is_deleted() || this.is_service_ready();
+            done.then(|| this.check())
+        })
+    }
+
+    fn is_deleted(&self) -> bool {
+        self.reader.core().is_deleted() || self.writer.core().is_deleted()
+    }
+
+    fn check(&self) -> Result<(), WaitForError> {
+        if self.is_deleted() { Err(WaitForError::AlreadyDeleted) } else { Ok(()) }
     }
 
     /// Sends a request to every replier.
@@ -165,13 +184,13 @@ impl<Q: DdsType, A: DdsType> Requester<Q, A> {
     /// [`call`](Self::call) for async code, without a time-out: dropping the future cancels the request.
     ///
     /// # Errors
-    /// As [`send_request`](Self::send_request).
+    /// As [`send_request`](Self::send_request) and [`PendingRequest::wait_async`].
     pub fn call_async(
         &self,
         request: &Q,
     ) -> impl Future<Output = Result<Reply<A>, RequestError>> + Send + use<Q, A> {
         let sent = self.send_request_async(request);
-        async move { Ok(sent.await?.wait_async().await) }
+        async move { sent.await?.wait_async().await }
     }
 
     /// What became of requests and replies.
@@ -198,7 +217,7 @@ impl<Q: DdsType, A: DdsType> Requester<Q, A> {
             book: Arc::clone(&self.book),
             id: SampleIdentity { writer, sequence_number },
             participant: Arc::clone(&self.writer.core().participant),
-            _reader: self.reader.clone(),
+            reader: self.reader.clone(),
             _writer: Arc::clone(self.writer.core()),
         }
     }

@@ -409,3 +409,26 @@ fn a_listener_is_got_and_set_again() {
     assert_eq!(taken(&heard), ["subscriber data 2", "topic inconsistent Readings 1"]);
     drop(other);
 }
+
+struct Clumsy;
+
+impl DataWriterListener<common::Track> for Clumsy {
+    fn on_publication_matched(&self, _: &DataWriter<common::Track>, _: MatchedStatus) {
+        panic!("the listener of the test");
+    }
+}
+
+/// Nothing but the match wakes whoever waits: a best-effort reader acknowledges nothing.
+#[test]
+fn a_listener_that_panics_does_not_keep_others_waiting() {
+    let domain = common::domain();
+    let (one, other) = (common::participant(domain), common::participant(domain));
+    let writer = common::writer_in(&one, "Panic", &DataWriterQos::default());
+    writer.set_listener(Clumsy, StatusMask::PUBLICATION_MATCHED);
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| writer.wait_for_readers(1, secs(30)));
+        let _reader = common::reader_in(&other, "Panic", &DataReaderQos::default());
+        assert_eq!(waits.join().unwrap(), Ok(()));
+    });
+    eventually("the count", || one.listener_panics() == 1);
+}

@@ -4,6 +4,7 @@ mod batching;
 mod beginnings;
 mod durability_service;
 mod enabling;
+mod ends_of_waits;
 mod every_change;
 mod faults;
 mod filters;

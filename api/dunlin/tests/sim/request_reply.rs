@@ -43,7 +43,7 @@ async fn serve(more: i32) -> Result {
 
 async fn answer(server: Server, more: i32) -> Result {
     loop {
-        let request = server.wait_async().await;
+        let request = server.wait_async().await?;
         let reply = Sum { sum: request.data.a + request.data.b + more };
         match server.send_reply_async(request.id, &reply).await {
             Ok(()) | Err(ReplyError::RequesterGone) => {}
@@ -59,7 +59,7 @@ async fn ask(cx: Context, client: &Client, count: i32) -> Result {
         pending.push(client.send_request_async(&numbers(a)).await?);
     }
     for (a, request) in (0..count).zip(&pending) {
-        let reply = cx.timeout(secs(60), request.wait_async()).await?;
+        let reply = cx.timeout(secs(60), request.wait_async()).await??;
         assert_eq!((reply.data.sum, reply.request), (a + 1000, request.id()));
     }
     cx.sleep(secs(2)).await;
@@ -115,7 +115,7 @@ fn who_waited_for_the_service_is_answered_whatever_is_lost() {
         let asked = a.spawn(|cx| async move {
             let client = Client::new(&DomainParticipant::new(0)?, &service())?;
             assert!(matches!(client.send_request(&numbers(0)), Err(RequestError::NotReady)));
-            cx.timeout(secs(60), client.wait_for_service_async()).await?;
+            cx.timeout(secs(60), client.wait_for_service_async()).await??;
             ask(cx, &client, 10).await
         });
         if !server_first {
@@ -197,7 +197,7 @@ fn any_short_break_during_the_match() {
         let client = client_of(&a, &one)?;
         let ready = client.clone();
         let asked = a.spawn(move |cx| async move {
-            ready.wait_for_service_async().await;
+            ready.wait_for_service_async().await?;
             ask(cx, &ready, 2).await
         });
         some_time(sim, 30)?;
@@ -346,7 +346,7 @@ fn every_replier_answers_and_each_requester_gets_its_own() {
                     let request = client.send_request_async(&numbers(number * 100 + round)).await?;
                     let mut sums = Vec::new();
                     while sums.len() < 2 {
-                        sums.push(cx.timeout(secs(30), request.wait_async()).await?.data.sum);
+                        sums.push(cx.timeout(secs(30), request.wait_async()).await??.data.sum);
                     }
                     sums.sort_unstable();
                     let expected = 1000 + number * 100 + round;
@@ -483,7 +483,7 @@ fn an_inactive_replier_is_not_ready() {
     assert_eq!(client.request_writer().matched_subscriptions().len(), 1, "it is not forgotten");
     let waiting = client.clone();
     let waits = a.spawn(move |_| async move {
-        waiting.wait_for_service_async().await;
+        waiting.wait_for_service_async().await?;
         Ok(())
     });
     sim.run_for(millis(500)).unwrap();

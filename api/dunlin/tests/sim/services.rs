@@ -210,6 +210,9 @@ fn lasting_data_needs_a_service_that_is_there() {
     // It leaves: what is written now lasts as long as its writer, and whoever asks is told.
     drop((stores, service));
     sim.run_until(|| !participant.has_durability_service(), secs(60)).unwrap();
+    let slower = writer.qos().deadline(secs(9));
+    b.run(|| writer.set_qos(&slower)).expect("it has that DURABILITY already");
+    assert!(b.run(|| writer_in(&participant, &lasting)).is_err());
     let c = sim.node("c");
     let mut config = Config::default();
     config.set("durability.without_service", "local").unwrap();
