@@ -65,8 +65,18 @@ fn target(n: u8) -> Target {
 }
 
 /// Both talk until they are silent, 10 µs one way; `arrives` decides on each datagram of the writer. Returns those datagrams.
-fn talk(source: &mut Source, target: &mut Target, mut arrives: impl FnMut(&Packet) -> bool) -> Vec<Packet> {
-    let (mut sent, mut time) = (vec![], 1_000);
+fn talk(source: &mut Source, target: &mut Target, arrives: impl FnMut(&Packet) -> bool) -> Vec<Packet> {
+    talk_since(1_000, source, target, arrives)
+}
+
+/// The same from a time on, for 8 ms.
+fn talk_since(
+    mut time: u64,
+    source: &mut Source,
+    target: &mut Target,
+    mut arrives: impl FnMut(&Packet) -> bool,
+) -> Vec<Packet> {
+    let mut sent = vec![];
     for _ in 0..400 {
         time += 10;
         for packet in drain(&mut source.out) {
@@ -370,6 +380,55 @@ fn where_no_long_datagram_arrives_repairs_become_short() {
             target.timer(at(round * 200_000 + 1));
         }
         assert_eq!(target.sink.payloads, [Some(sample(len))], "{len} octets");
+    }
+}
+
+/// What became of a sample: how many datagrams were longer than the way carries, how long the longest one was, and whether it
+/// arrived at once.
+type Sent = (usize, usize, bool);
+
+/// Writes samples of so many octets, each 10 ms after the one before.
+fn stream_of(
+    source: &mut Source,
+    target: &mut Target,
+    time: &mut u64,
+    (count, len): (usize, usize),
+    carries: usize,
+) -> Vec<Sent> {
+    let mut seen = vec![];
+    for round in 1..=count {
+        *time += 10_000;
+        source.write(at(*time), len);
+        let sent = talk_since(*time, source, target, |packet| packet.bytes.len() <= carries);
+        let longest = sent.iter().map(|packet| packet.bytes.len()).max().unwrap();
+        let lost = sent.iter().filter(|packet| packet.bytes.len() > carries).count();
+        seen.push((lost, longest, target.sink.payloads.len() == round));
+    }
+    assert_eq!(target.sink.payloads.len(), count);
+    assert!(target.sink.payloads.drain(..).all(|payload| payload == Some(sample(len))));
+    seen
+}
+
+/// A reader whose way is said to carry long datagrams has moved to where they do not arrive: that is found out once, and looked for
+/// ever less often, not with each sample.
+#[test]
+#[cfg_attr(miri, ignore = "too much to interpret")]
+fn a_way_that_lets_no_long_datagram_pass_is_remembered() {
+    for len in [151_224, 921_600, 20_000] {
+        let (mut source, mut target) = (source(WINDOW), target(1));
+        source.match_reader(at(0), near(1));
+        talk(&mut source, &mut target, |_| true);
+        let mut time = 10_000;
+        stream_of(&mut source, &mut target, &mut time, (4, len), 65_507);
+        let moved = stream_of(&mut source, &mut target, &mut time, (60, len), 9_000);
+        let lost = |part: &[Sent]| part.iter().map(|(lost, _, _)| lost).sum::<usize>();
+        assert!(lost(&moved[..10]) <= 40 && lost(&moved[10..]) <= 6, "{moved:?}");
+        assert!(moved[20..].iter().any(|(_, longest, _)| (2_900..=9_000).contains(longest)), "{moved:?}");
+        // A datagram that is the whole sample has to be lost as often as three that are one.
+        let late = moved.iter().filter(|(_, _, at_once)| !at_once).count();
+        assert!(late <= 3, "{moved:?}");
+        let back = stream_of(&mut source, &mut target, &mut time, (80, len), 65_507);
+        assert!(back[79].1 >= len.min(50_000), "it carries them again: {back:?}");
     }
 }
 

@@ -67,6 +67,8 @@ struct Longest {
     octets: usize,
     /// IP sends each in several frames.
     in_frames: bool,
+    /// Octets of the longest that the way is said to carry.
+    said: usize,
 }
 
 impl Longest {
@@ -92,7 +94,7 @@ impl Writer {
     /// The largest datagram that the fragments of a change may go to the network in.
     fn longest_datagram(&self) -> Longest {
         let usual = self.cfg.max_message_size;
-        let as_usual = Longest { octets: usual, in_frames: false };
+        let as_usual = Longest { octets: usual, in_frames: false, said: usual };
         if self.cfg.paths.is_none() {
             return as_usual;
         }
@@ -101,12 +103,14 @@ impl Writer {
         }
         let room = self.transmission.window().longest().unwrap_or(LONGEST).min(LONGEST);
         let sizes = self.fragment_routes().iter().map(|to| self.datagram_to(to));
-        let octets = sizes.min().unwrap_or(0).min(room);
-        if octets > usual {
-            return Longest { octets, in_frames: false };
+        let said = sizes.min().unwrap_or(0).min(room);
+        if said > usual {
+            let octets = self.transmission.path_mtu().limit(said, usual);
+            return Longest { octets, in_frames: false, said };
         }
         if self.joins_frames() {
-            return Longest { octets: filling(usual).min(room).max(usual), in_frames: true };
+            let octets = filling(usual).min(room).max(usual);
+            return Longest { octets, in_frames: true, said: octets };
         }
         as_usual
     }
@@ -155,7 +159,16 @@ impl Writer {
         }
         let to = group.map_or(proxy.directed(), core::slice::from_ref);
         let longest = to.iter().map(|to| self.datagram_to(to)).min().unwrap_or(0);
-        longest.min(self.transmission.window().longest().unwrap_or(LONGEST)).min(LONGEST)
+        let longest = longest.min(self.transmission.window().longest().unwrap_or(LONGEST)).min(LONGEST);
+        self.transmission.path_mtu().limit(longest, self.cfg.max_message_size)
+    }
+
+    /// Whether a change left for a reader in datagrams that are longer than usual because of what the way is said to carry, or with
+    /// a probe.
+    pub(super) fn left_in_long_ones(&self, index: usize, change: &Change) -> bool {
+        let was_there = self.readers.get(index).is_some_and(|proxy| change.sn > proxy.history_end);
+        let long = self.forms.was_whole(change.sn, self.cfg.max_message_size.saturating_add(1));
+        self.cfg.paths.is_some() && was_there && (long || self.transmission.path_mtu().probes(change.sn))
     }
 
     /// Whether a large change, whose inline QoS is prepared, is repaired whole for a reader: as it left, if the way carries that.
@@ -181,6 +194,14 @@ impl Writer {
             // In frames it leaves in fragments, however short it is.
             let whole = if longest.in_frames { self.cfg.max_message_size } else { longest.octets };
             self.forms.note(change.sn, whole);
+            let heard = self.readers.iter().all(|proxy| !proxy.reliable || proxy.acks.heard());
+            self.transmission.path_mtu_mut().begins(change.sn, heard);
+            if !self.push_probe(now, change, longest, history, out) {
+                return false;
+            }
+            if self.transmission.next_fragment() > self.framing.fragment_count(change) {
+                return true;
+            }
         }
         if longest.octets <= self.cfg.max_message_size || longest.in_frames {
             return self.push_over_network(now, change, longest, history, out);
@@ -192,6 +213,42 @@ impl Writer {
             return self.push_whole(now, change, whole, history, out);
         }
         self.push_many_fragments(now, change, longest, history, out)
+    }
+
+    /// Sends the first fragments of a change in a datagram that is longer than those that are known to arrive, if it is time for one;
+    /// false if that has to wait.
+    fn push_probe(
+        &mut self,
+        now: MonoTime,
+        change: &Change,
+        longest: Longest,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) -> bool {
+        let whole = AROUND.saturating_add(Framing::data_len(change, &self.inline));
+        let octets = self.transmission.path_mtu().probe(longest.said, self.cfg.max_message_size);
+        let Some(octets) = octets.filter(|_| whole > longest.octets && !longest.in_frames) else {
+            return true;
+        };
+        let size = usize::from(self.framing.fragment_size_of(change));
+        let fit = octets.saturating_sub(head(self.inline.len())).checked_div(size).unwrap_or(1);
+        // A second one may just not fit into a datagram that is twice as long as usual.
+        let count = u32::try_from(fit.max(2)).unwrap_or(u32::MAX).min(self.framing.fragment_count(change));
+        let len = size.saturating_mul(count as usize).saturating_add(head(self.inline.len()));
+        if len <= longest.octets || len > longest.said {
+            return true;
+        }
+        if self.withheld.is_on() {
+            self.tell_before(change, history, out);
+        }
+        if !self.transmission.may_leave(now, cost(len)) {
+            self.announce_fragments(now, change.sn, out);
+            return false;
+        }
+        let most = Longest { octets: len, ..longest };
+        self.push_part(now, change, (1, count), most, history, out);
+        self.transmission.path_mtu_mut().probed(change.sn, count, octets.max(len));
+        true
     }
 
     /// Sends fragments each in a frame, or some in several, and finds out what the path makes of that.
@@ -236,7 +293,8 @@ impl Writer {
         }
         let mut message = self.framing.begin(out);
         self.framing.put_data(&mut message, change, &self.inline, EntityId::UNKNOWN);
-        let longest = Longest { octets: len, in_frames: false };
+        self.transmission.path_mtu_mut().sent(self.framing.fragment_count(change));
+        let longest = Longest { octets: len, in_frames: false, said: len };
         if self.finish_large(now, message, (change, true), longest, history) {
             self.ask_for_echo(now, history, out);
         }
@@ -269,18 +327,38 @@ impl Writer {
                 return false;
             }
             let first = self.transmission.next_fragment();
-            let mut message = self.framing.begin(out);
-            let part = (first, u16::try_from(each).unwrap_or(u16::MAX));
-            if !self.framing.put_fragments(&mut message, change, &self.inline, part, EntityId::UNKNOWN) {
+            if !self.push_part(now, change, (first, each), most, history, out) {
                 return true;
             }
-            self.transmission.go_on_with(first.saturating_add(each).min(total.saturating_add(1)));
-            let sent = u64::from(self.transmission.next_fragment().saturating_sub(first));
-            self.stats.fragments_sent = self.stats.fragments_sent.saturating_add(sent);
-            let last = self.transmission.next_fragment() > total;
-            if self.finish_large(now, message, (change, last), most, history) {
-                self.ask_for_echo(now, history, out);
+            if !most.in_frames {
+                self.transmission.path_mtu_mut().sent(each);
             }
+        }
+        true
+    }
+
+    /// Sends so many fragments, the first of them this one, in a datagram; false if the change has none of them.
+    fn push_part(
+        &mut self,
+        now: MonoTime,
+        change: &Change,
+        (first, count): (u32, u32),
+        most: Longest,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) -> bool {
+        let total = self.framing.fragment_count(change);
+        let mut message = self.framing.begin(out);
+        let part = (first, u16::try_from(count).unwrap_or(u16::MAX));
+        if !self.framing.put_fragments(&mut message, change, &self.inline, part, EntityId::UNKNOWN) {
+            return false;
+        }
+        self.transmission.go_on_with(first.saturating_add(count).min(total.saturating_add(1)));
+        let sent = u64::from(self.transmission.next_fragment().saturating_sub(first));
+        self.stats.fragments_sent = self.stats.fragments_sent.saturating_add(sent);
+        let last = self.transmission.next_fragment() > total;
+        if self.finish_large(now, message, (change, last), most, history) {
+            self.ask_for_echo(now, history, out);
         }
         true
     }

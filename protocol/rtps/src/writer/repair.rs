@@ -202,8 +202,17 @@ impl Writer {
         } else {
             u32::MAX
         };
-        let width = self.repair_width(index, change, None);
         let wanted = |number: &u32| (request.next..end).contains(number);
+        let news = |number: &u32| {
+            self.readers.get(index).is_some_and(|proxy| !proxy.was_repaired(request.sn, *number))
+        };
+        let mut fresh = request.fragments.iter().filter(wanted).filter(news);
+        let lowest = fresh.next().filter(|_| self.left_in_long_ones(index, change));
+        if let Some(lowest) = lowest {
+            let count = u32::try_from(fresh.count()).unwrap_or(u32::MAX).saturating_add(1);
+            self.transmission.path_mtu_mut().misses(change.sn, lowest, count);
+        }
+        let (width, long) = (self.repair_width(index, change, None), lowest.is_some());
         let mut numbers = request.fragments.iter().filter(wanted).peekable();
         while let Some(first) = numbers.next() {
             if self.is_suppressed(now, index, request.sn, first) {
@@ -229,6 +238,7 @@ impl Writer {
                 let missed = next.saturating_sub(first).saturating_sub(u32::from(again_first));
                 let size = usize::from(self.framing.fragment_size_of(change));
                 self.transmission.frames_mut().missed(size.saturating_mul(missed as usize));
+                self.transmission.path_mtu_mut().missed(request.sn, if long { missed } else { 0 });
                 (first..next).for_each(|number| proxy.note_repair(now, request.sn, number));
             }
         }
@@ -317,6 +327,7 @@ impl Writer {
                 if self.repair_through_memory(now, index, change, out) {
                     continue;
                 }
+                self.note_long_missed(index, change);
                 if self.is_repaired_whole(index, change) {
                     self.repair_data(now, index, change, history, out);
                     continue;
@@ -408,6 +419,19 @@ impl Writer {
         if first && change.sn <= self.transmission.on_wire() {
             let octets = change.payload.as_ref().map_or(0, |payload| payload.len());
             self.transmission.frames_mut().missed(octets);
+        }
+    }
+
+    /// The same, where long datagrams may be the reason.
+    fn note_long_missed(&mut self, index: usize, change: &Change) {
+        let first = self
+            .readers
+            .get(index)
+            .is_some_and(|proxy| !proxy.was_repaired(change.sn, WHOLE) && proxy.requests.next_fragment == 0);
+        let sent = change.sn <= self.transmission.on_wire();
+        if first && sent && self.left_in_long_ones(index, change) {
+            let fragments = self.framing.fragment_count(change);
+            self.transmission.path_mtu_mut().misses_all(change.sn, fragments);
         }
     }
 

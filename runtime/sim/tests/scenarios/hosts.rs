@@ -1,6 +1,7 @@
 //! Nodes of one host: long datagrams, memory, and local delivery within a node.
 
-use dunlin_sim::{NetworkConfig, NodeConfig, NodeId, World};
+use dunlin_core::Duration;
+use dunlin_sim::{NetworkConfig, NodeConfig, NodeId, PathConfig, World};
 
 use crate::common::*;
 
@@ -64,4 +65,29 @@ fn local_delivery_needs_no_datagram() {
     assert_eq!(take_numbers(&mut world, node, &reader, &filling), [0, 1], "at once");
     assert!(writer.stats().samples_sent == 2 && writer.stats().datagrams_sent < 2);
     assert!(world.sent_between(node, other) < 50);
+}
+
+/// A node of this host moves to a way that carries no datagram of the host's length, though its path is said to.
+#[test]
+fn samples_arrive_in_time_where_long_datagrams_do_not() {
+    const LEN: usize = 151_224;
+    let path = PathConfig { mtu: 9_000, ..PathConfig::default() };
+    let mut world = World::new(1, NetworkConfig::of(path));
+    let nodes = [(); 2].map(|()| world.add_node(on_host(1, false)));
+    let filling = Filling::new(LEN);
+    let writer = writer(&mut world, nodes[0], "Narrow", keep_all_writer());
+    let reader = reader(&mut world, nodes[1], "Narrow", keep_all_reader());
+    until_matched(&mut world, &[&writer], &[&reader]);
+    world.run_for(secs(1));
+    let mut late = 0;
+    for number in 0..40 {
+        write_all(&mut world, nodes[0], &writer, &filling, [number], LEN);
+        world.run_for(Duration::from_millis(100));
+        let taken = take_numbers(&mut world, nodes[1], &reader, &filling);
+        late += usize::from(!taken.contains(&number));
+    }
+    until_acked(&mut world, &writer, secs(5));
+    assert!(late <= 1, "{late} samples arrived late");
+    let lost = world.network_stats().too_long;
+    assert!((1..=20).contains(&lost), "{lost} datagrams were too long");
 }

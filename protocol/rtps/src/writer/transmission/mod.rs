@@ -3,6 +3,7 @@
 mod batch;
 mod frames;
 mod path;
+mod path_mtu;
 mod split;
 mod window;
 
@@ -17,6 +18,7 @@ use crate::{WriterConfig, WriterStats};
 use batch::Batch;
 use dunlin_core::{Duration, MonoTime, SequenceNumber};
 use frames::Frames;
+use path_mtu::PathMtu;
 use split::Split;
 use window::Window;
 
@@ -52,6 +54,8 @@ pub(super) struct Transmission {
     split: Split,
     /// In how long datagrams they go to other hosts.
     frames: Frames,
+    /// How long those are that arrive where the way is said to carry longer ones than usual.
+    path_mtu: PathMtu,
 
     // What it waits for
     wait: Wait,
@@ -70,6 +74,7 @@ impl Transmission {
             on_wire: SequenceNumber::ZERO,
             split: Split::default(),
             frames: Frames::default(),
+            path_mtu: PathMtu::default(),
             wait: Wait::Nothing,
             pacer: cfg.pacing.map(Pacer::new),
             window: Window::new(cfg.window, cfg.max_message_size, cfg.window_patience),
@@ -166,6 +171,15 @@ impl Transmission {
 
     pub(super) fn frames_mut(&mut self) -> &mut Frames {
         &mut self.frames
+    }
+
+    #[inline]
+    pub(super) fn path_mtu(&self) -> &PathMtu {
+        &self.path_mtu
+    }
+
+    pub(super) fn path_mtu_mut(&mut self) -> &mut PathMtu {
+        &mut self.path_mtu
     }
 
     pub(super) fn split_mut(&mut self) -> &mut Split {
@@ -313,6 +327,7 @@ impl Transmission {
     pub(super) fn note_taken(&mut self, now: MonoTime, readers: &mut Readers, index: usize) {
         if let Some(acked) = readers.acked() {
             self.frames.acknowledged(now, acked);
+            self.path_mtu.acknowledged(acked);
         }
         let complete = self.next_fragment <= 1;
         let pushed = self.pushed;
