@@ -20,7 +20,7 @@ LOOM_CRATES := $(foreach c,sync buf shm engine driver,-p dunlin-$(c)) -p dunlin
 LOOM = env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom"
 SHUTTLE = env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle"
 
-.PHONY: help demo surveillance test test-deep evidence attack attacks lint unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample router-graphs router-mutants durability-kill durability-crashes durability-mutants recorder-cuts recorder-python scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense pictures
+.PHONY: help demo surveillance test test-deep evidence attack attacks lint unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample router-graphs router-mutants durability-kill durability-crashes durability-mutants recorder-cuts recorder-python services-external scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense pictures
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -169,6 +169,10 @@ recorder-python: ## recordings opened by MCAP's reader for Python, from PyPI
 	@scripts/setup.sh build
 	python3 -m venv .cache/mcap && .cache/mcap/bin/pip install --quiet mcap==1.6.0
 	PYTHON=$(CURDIR)/.cache/mcap/bin/python cargo test --quiet -p dunlin-recorder --test python -- --ignored
+
+services-external: ## services with what they reach beside DDS, built for this alone; PARTS="bridge" only some
+	@scripts/setup.sh build
+	$(if $(PARTS),,$(PROOF) services-external -- )services/external.sh $(PARTS)
 
 scale: ## what discovery costs with 10, 100 and 1000 participants (8 GB, some minutes); PARTICIPANTS=10,100
 	$(PROOF) scale --amount $(lastword $(subst $(COMMA), ,$(PARTICIPANTS))) -- \

@@ -1,0 +1,132 @@
+//! Services of ROS 2 in the convention of zenoh-plugin-ros2dds: a request is a query on the key of the service.
+
+mod client;
+mod request;
+mod server;
+
+use crate::bridge::Shared;
+use crate::key;
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, Reliability, SubscriberQos, TopicQos};
+use dunlin::{DataReader, DataReaderListener, DataWriter, SerializedData, StatusMask, VendorId};
+use std::sync::Arc;
+
+pub(crate) use client::ClientRoute;
+pub(crate) use server::ServerRoute;
+
+/// A service.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct ServiceKey {
+    pub(crate) key: String,
+    /// Of ROS 2, such as `arm/move`.
+    pub(crate) name: String,
+    /// Of DDS, without `_Request_`.
+    pub(crate) type_name: String,
+}
+
+/// Which end of a service is in the domain.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum End {
+    Client,
+    Server,
+}
+
+/// How requests and replies belong together in the domain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Style {
+    /// By sixteen octets in front of the data, as rmw_cyclonedds does it.
+    Header,
+    /// By the identity of the request (DDS-RPC 1.0 §7.8.2), as others do it.
+    Identity,
+}
+
+impl Style {
+    pub(crate) fn of_vendor(vendor: VendorId) -> Self {
+        if vendor == VendorId::CYCLONE_DDS { Self::Header } else { Self::Identity }
+    }
+}
+
+impl ServiceKey {
+    /// Of a topic of requests and its type.
+    pub(crate) fn of_requests(topic: &str, type_name: &str) -> Option<(String, String)> {
+        let name = topic.strip_prefix("rq/")?.strip_suffix("Request")?;
+        let type_name = type_name.strip_suffix("_Request_")?;
+        (!name.is_empty()).then(|| (name.to_owned(), type_name.to_owned()))
+    }
+
+    fn requests(&self) -> (String, String) {
+        (format!("rq/{}Request", self.name), format!("{}_Request_", self.type_name))
+    }
+
+    fn replies(&self) -> (String, String) {
+        (format!("rr/{}Reply", self.name), format!("{}_Response_", self.type_name))
+    }
+
+    fn token(&self, shared: &Shared, kind: &str) -> String {
+        let (key, ty) = (key::escape(&self.key), key::escape(&key::ros2_type(&self.type_name)));
+        format!("@/{}/@ros2_lv/{kind}/{key}/{ty}", shared.session.zid())
+    }
+}
+
+/// A topic of nothing but its name: the header of requests is in no type.
+fn topic(shared: &Shared, (name, type_name): &(String, String)) -> Result<dunlin::Topic<SerializedData>, String> {
+    shared
+        .participant
+        .create_serialized_topic(name, type_name, false, &TopicQos::default())
+        .map_err(|error| format!("its topic cannot be created: {error}"))
+}
+
+fn writer(shared: &Shared, names: &(String, String)) -> Result<DataWriter<SerializedData>, String> {
+    let most = i32::try_from(shared.config.limits.samples).unwrap_or(i32::MAX);
+    let mut qos = DataWriterQos::default().keep_all().resource_limits(most, -1, -1);
+    qos.reliability = Reliability { max_blocking_time: dunlin::Duration::ZERO, ..Reliability::RELIABLE };
+    let publisher = shared.participant.create_publisher(&PublisherQos::default());
+    let publisher = publisher.map_err(|error| format!("its publisher cannot be created: {error}"))?;
+    publisher
+        .create_datawriter(&topic(shared, names)?, &shared.marked_writer(qos))
+        .map_err(|error| format!("the output cannot be created: {error}"))
+}
+
+fn reader(
+    shared: &Shared,
+    names: &(String, String),
+    listener: impl DataReaderListener<SerializedData>,
+) -> Result<DataReader<SerializedData>, String> {
+    let most = i32::try_from(shared.config.limits.samples).unwrap_or(i32::MAX);
+    let qos = DataReaderQos::default().reliable().keep_all().resource_limits(most, -1, -1);
+    let subscriber = shared.participant.create_subscriber(&SubscriberQos::default());
+    let subscriber = subscriber.map_err(|error| format!("its subscriber cannot be created: {error}"))?;
+    subscriber
+        .create_datareader_with_listener(
+            &topic(shared, names)?,
+            &shared.marked_reader(qos),
+            listener,
+            StatusMask::DATA_AVAILABLE,
+        )
+        .map_err(|error| format!("the input cannot be created: {error}"))
+}
+
+/// What holds a route in the list of all.
+pub(crate) enum ServiceRoute {
+    Client(Arc<ClientRoute>),
+    Server(Arc<ServerRoute>),
+}
+
+impl ServiceRoute {
+    pub(crate) fn new(shared: &Arc<Shared>, end: End, key: ServiceKey, style: Style) -> Result<Self, String> {
+        Ok(match end {
+            End::Client => Self::Client(ClientRoute::new(shared, key)?),
+            End::Server => Self::Server(ServerRoute::new(shared, key, style)?),
+        })
+    }
+
+    /// Looks at what has to begin or to end.
+    pub(crate) fn tend(&self) -> Result<(), String> {
+        match self {
+            Self::Client(route) => route.tend(),
+            Self::Server(route) => {
+                route.expire();
+                Ok(())
+            }
+        }
+    }
+}
