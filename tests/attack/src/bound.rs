@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::field::Seen;
+use crate::pair::RATE;
 use crate::places::Side;
 
 /// What becomes of the pair's samples.
@@ -23,8 +24,12 @@ pub struct Bound {
     pub amplification: u64,
     /// Of the pair's samples.
     pub loss: Loss,
+    /// What the two may send each other beyond that, in octets for each second.
+    pub repairs: u64,
     /// Longest time without a sample.
     pub pause: Duration,
+    /// How much later than the fastest any sample may come.
+    pub delay: Duration,
     /// Processor time of both sides together, for each second of the attack.
     pub processor: Duration,
     /// Memory of each side.
@@ -36,15 +41,23 @@ impl Bound {
     pub const USUAL: Self = Self {
         amplification: 3,
         loss: Loss::None,
+        repairs: 0,
         pause: Duration::from_secs(1),
+        delay: Duration::from_millis(1_500),
         processor: Duration::from_millis(500),
         memory: 32 << 20,
     };
+
+    /// Who speaks from the reader's own address asks for what a reader may ask for: each change again eight times, and 1 MiB in a second
+    /// beyond that.
+    pub const READER: Self = Self { repairs: 8 * STREAM + (1 << 20), ..Self::FLOOD };
 
     /// An attack that sends as fast as it can takes processors, whatever comes of it.
     pub const FLOOD: Self = Self { processor: Duration::from_millis(1_500), ..Self::USUAL };
 }
 
+/// Octets that the pair's samples take in a second, each in a datagram of its own.
+const STREAM: u64 = 200 * RATE;
 /// Octets of the pair that vary from run to run.
 const NOISE: u64 = 512 << 10;
 
@@ -70,7 +83,8 @@ pub fn judge(
     );
     if let (Some(before), Some(now)) = (peace.network, seen.network) {
         let more = now.saturating_sub(before);
-        check(more <= most + NOISE, format!("{more} octets more on the network for {}", seen.octets_in));
+        let most = most + NOISE + bound.repairs * seconds;
+        check(more <= most, format!("{more} octets more on the network for {}", seen.octets_in));
     }
     let told = seen.told();
     match bound.loss {
@@ -82,6 +96,8 @@ pub fn judge(
     check(seen.writer.failed == 0 || seen.lost > 0, format!("{} writes failed", seen.writer.failed));
     let pause = Duration::from_millis(seen.reader.pause_ms);
     check(pause <= bound.pause, format!("a pause of {} ms", seen.reader.pause_ms));
+    let delay = Duration::from_micros(seen.reader.delay_us[2]);
+    check(delay <= bound.delay, format!("a sample {} ms later than others", delay.as_millis()));
     let processor = processor(seen).saturating_sub(processor(peace));
     let most = bound.processor * seconds as u32;
     check(processor <= most, format!("{} ms of processor time", processor.as_millis()));
@@ -126,7 +142,7 @@ mod tests {
     fn each_bound_is_looked_at() {
         assert!(broken(|_| ()).is_empty());
         assert!(broken(|seen| seen.octets_out = 300).is_empty());
-        let changes: [fn(&mut Seen); 9] = [
+        let changes: [fn(&mut Seen); 10] = [
             |seen| seen.reader.counters.foreign = 0,
             |seen| seen.octets_out = 301,
             |seen| seen.network = Some(3_000_000),
@@ -134,6 +150,7 @@ mod tests {
             |seen| seen.reader.again = 1,
             |seen| seen.reader.forged = 1,
             |seen| seen.reader.pause_ms = 1_001,
+            |seen| seen.reader.delay_us[2] = 1_501_000,
             |seen| seen.writer.processor_ms = 510,
             |seen| seen.writer.memory = 33 << 20,
         ];

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
@@ -15,13 +16,15 @@ use anyhow::{Context, Result, ensure};
 use dunlin_core::Guid;
 
 use crate::pair::{RATE, Ready, Report};
-use crate::peer::{Peer, Traffic};
-use crate::places::{Channel, Places, Side, Way};
+use crate::peer::{HEADERS, Peer, Traffic};
+use crate::places::{Channel, Places, Side, Speaks, Way, has_own_network};
 
 /// Ports that the bystander listens on, one after the other.
 const BYSTANDER_PORTS: u16 = 16;
 /// The first of them.
 const BYSTANDER_PORT: u16 = 61_000;
+/// How often sockets are looked at.
+const SWEEP: Duration = Duration::from_millis(5);
 /// From the first sample to the attack, and from its end to the last sample.
 const CALM: Duration = Duration::from_millis(400);
 
@@ -102,46 +105,52 @@ impl Drop for Running {
     }
 }
 
-/// Somebody who asked for nothing: what arrives there is counted.
+/// Sockets whose traffic is counted: those of somebody who asked for nothing, and some of the attacker.
 #[derive(Debug)]
-struct Bystander {
+pub struct Listener {
     places: Vec<SocketAddr>,
-    octets: Arc<AtomicU64>,
+    heard: Arc<[AtomicU64]>,
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Bystander {
-    fn new(places: Places) -> Result<Self> {
-        let listen = |n| -> Result<UdpSocket> {
-            let socket = UdpSocket::bind((places.bystander(), BYSTANDER_PORT + n))?;
+impl Listener {
+    /// Listens at these ports of an address.
+    ///
+    /// # Errors
+    /// When one of them is in use.
+    pub fn new(address: IpAddr, ports: Range<u16>) -> Result<Self> {
+        let listen = |port| -> Result<UdpSocket> {
+            let socket = UdpSocket::bind((address, port))?;
             socket.set_nonblocking(true)?;
             Ok(socket)
         };
-        let sockets = (0..BYSTANDER_PORTS).map(listen).collect::<Result<Vec<_>>>()?;
-        let addresses = sockets.iter().map(UdpSocket::local_addr).collect::<Result<_, _>>()?;
-        let (octets, over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
-        let (counted, ended) = (Arc::clone(&octets), Arc::clone(&over));
+        let sockets = ports.map(listen).collect::<Result<Vec<_>>>()?;
+        let places = sockets.iter().map(UdpSocket::local_addr).collect::<Result<_, _>>()?;
+        let heard: Arc<[AtomicU64]> = sockets.iter().map(|_| AtomicU64::new(0)).collect();
+        let over = Arc::new(AtomicBool::new(false));
+        let (counted, ended) = (Arc::clone(&heard), Arc::clone(&over));
         let thread = spawn(move || {
             let mut buffer = vec![0; 1 << 16];
             while !ended.load(Relaxed) {
-                let mut idle = true;
-                for socket in &sockets {
+                for (socket, counted) in sockets.iter().zip(counted.iter()) {
                     while let Ok(len) = socket.recv(&mut buffer) {
-                        counted.fetch_add(len as u64, Relaxed);
-                        idle = false;
+                        counted.fetch_add(len as u64 + HEADERS, Relaxed);
                     }
                 }
-                if idle {
-                    std::thread::park_timeout(Duration::from_millis(2));
-                }
+                std::thread::park_timeout(SWEEP);
             }
         });
-        Ok(Self { places: addresses, octets, over, thread: Some(thread) })
+        Ok(Self { places, heard, over, thread: Some(thread) })
+    }
+
+    /// Octets that arrived at each of them, with the headers in front.
+    pub fn heard(&self) -> impl Iterator<Item = u64> + '_ {
+        self.heard.iter().map(|octets| octets.load(Relaxed))
     }
 }
 
-impl Drop for Bystander {
+impl Drop for Listener {
     fn drop(&mut self) {
         self.over.store(true, Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -195,18 +204,21 @@ pub struct Field {
     /// The writing side.
     pub writer: Running,
     folder: Folder,
-    bystander: Bystander,
+    bystander: Listener,
+    listener: Option<Listener>,
     socket: UdpSocket,
     traffic: Arc<Traffic>,
     network: Option<u64>,
     seconds: u64,
     end: Instant,
     peers: u8,
+    /// Bounds of its own that an attack has found to be broken, in words.
+    pub broken: Vec<String>,
 }
 
 /// Octets that loopback has carried, if this process has a network of its own.
 fn network() -> Option<u64> {
-    std::env::var_os("DUNLIN_ATTACK_OWN_NETWORK")?;
+    has_own_network().then_some(())?;
     // Not that of /sys, which stays the one of the network in which it was mounted.
     let devices = fs::read_to_string("/proc/self/net/dev").ok()?;
     let counters = devices.lines().find_map(|line| line.trim().strip_prefix("lo:"))?;
@@ -218,13 +230,14 @@ impl Field {
     ///
     /// # Errors
     /// When a side ends, or a socket cannot be had.
-    pub fn new(make: &Make, places: Places, seconds: u64) -> Result<Self> {
+    pub fn new(make: &Make, places: Places, speaks: Speaks, seconds: u64) -> Result<Self> {
         let folder =
             PathBuf::from(format!("/dev/shm/dunlin-attack-{}-{}", std::process::id(), places.domain));
         fs::create_dir_all(&folder)?;
         let folder = Folder(folder);
-        let bystander = Bystander::new(places)?;
-        let socket = UdpSocket::bind((places.attacker(), 0))?;
+        let bystander = Listener::new(places.bystander(), BYSTANDER_PORT..BYSTANDER_PORT + BYSTANDER_PORTS)?;
+        let address = if speaks == Speaks::AsThePair { places.pair() } else { places.attacker() };
+        let socket = UdpSocket::bind((address, 0))?;
         let mut reader = Running::start(make, Side::Reader, places, seconds, &folder.0)?;
         reader.wait_ready()?;
         let mut writer = Running::start(make, Side::Writer, places, seconds, &folder.0)?;
@@ -237,15 +250,22 @@ impl Field {
             writer,
             folder,
             bystander,
+            listener: None,
             socket,
             traffic,
             network,
             seconds,
             end,
             peers: 0,
+            broken: vec![],
         };
         field.rest(CALM);
         Ok(field)
+    }
+
+    /// For how many seconds the pair exchanges samples.
+    pub fn seconds(&self) -> u64 {
+        self.seconds
     }
 
     /// Whether the attack has to end.
@@ -301,6 +321,20 @@ impl Field {
         }
     }
 
+    /// Listens at further ports of the attacker, until the pair ends. What arrives there he has asked for.
+    ///
+    /// # Errors
+    /// When one of them is in use.
+    pub fn listen(&mut self, ports: Range<u16>) -> Result<()> {
+        self.listener = Some(Listener::new(self.places.attacker(), ports)?);
+        Ok(())
+    }
+
+    /// What has arrived there so far.
+    pub fn listener(&self) -> Option<&Listener> {
+        self.listener.as_ref()
+    }
+
     /// Counts octets that were sent otherwise.
     pub fn count(&self, octets: usize) {
         self.traffic.sent.fetch_add(octets as u64, Relaxed);
@@ -337,11 +371,12 @@ impl Field {
     pub fn finish(self) -> Result<Seen> {
         let (reader, writer) = (self.reader.finish()?, self.writer.finish()?);
         let octets_in = self.traffic.sent.load(Relaxed);
-        let own = octets_in + self.traffic.received.load(Relaxed);
+        let asked_for: u64 = self.listener.iter().flat_map(Listener::heard).sum();
+        let own = octets_in + self.traffic.received.load(Relaxed) + asked_for;
         let network = network().zip(self.network).map(|(now, before)| (now - before).saturating_sub(own));
         Ok(Seen {
             lost: (self.seconds * RATE).saturating_sub(reader.received),
-            octets_out: self.bystander.octets.load(Relaxed),
+            octets_out: self.bystander.heard().sum(),
             reader,
             writer,
             octets_in,

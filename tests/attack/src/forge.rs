@@ -110,11 +110,12 @@ pub fn data(writer: Guid, sn: i64, inline_qos: &[u8], payload: PayloadSpec) -> V
     })
 }
 
-/// One fragment of 1 KiB of a change of so many octets.
-pub fn fragment(writer: Guid, sn: i64, number: u32, sample_size: u32) -> Vec<u8> {
+/// One fragment of 1 KiB of a change of so many octets, for one reader: what names none may be of a change that is sent again to
+/// others, and a reader that its writer has not met does not begin with it.
+pub fn fragment(writer: Guid, reader_id: EntityId, sn: i64, number: u32, sample_size: u32) -> Vec<u8> {
     message(writer.prefix, |message| {
         message.data_frag(&DataFragSpec {
-            reader_id: EntityId::UNKNOWN,
+            reader_id,
             writer_id: writer.entity_id,
             writer_sn: SequenceNumber(sn),
             fragment_starting_num: number,

@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use dunlin_attack::attacks::{ATTACKS, Attack};
 use dunlin_attack::field::Make;
 use dunlin_attack::pair::{self, Task};
-use dunlin_attack::places::{Places, Side, Way};
+use dunlin_attack::places::{OWN_NETWORK, Places, SET_UP, Side, Way, has_own_network};
 use dunlin_attack::report;
 use dunlin_attack::run::{Outcome, Runner};
 
@@ -93,11 +93,14 @@ fn attack(arguments: &Attacking) -> Result<()> {
         chosen.iter().for_each(|attack| println!("{}", attack.name));
         return Ok(());
     }
-    if !arguments.here && std::env::var_os("DUNLIN_ATTACK_OWN_NETWORK").is_none() {
+    if !arguments.here && !has_own_network() {
         if may_have_own_network() {
             return in_own_network();
         }
         println!("without a network namespace: octets between the two are not counted");
+        println!(
+            "    over IPv6 the attacker has the pair's address, so that what he says in its name is believed"
+        );
     }
     let mut runner = Runner::new(Make::Dunlin(std::env::current_exe()?), arguments.domain);
     let mut other = arguments.against.map(|Other::Cyclone| cyclone()).transpose()?;
@@ -149,17 +152,17 @@ fn write_json(file: &Path, outcomes: &[Outcome], others: &[Outcome]) -> Result<(
 }
 
 fn may_have_own_network() -> bool {
-    let tried = Command::new("unshare").args(["--map-root-user", "--net", "true"]).output();
+    let tried = Command::new("unshare").args(["--map-root-user", "--net", "sh", "-c", SET_UP]).output();
     tried.is_ok_and(|output| output.status.success())
 }
 
 /// Runs this program again where nobody else uses loopback, so that everything on it can be counted.
 fn in_own_network() -> Result<()> {
-    let script = "ip link set lo up && exec \"$@\"";
+    let script = format!("{SET_UP} && exec \"$@\"");
     let mut command = Command::new("unshare");
-    command.args(["--map-root-user", "--net", "--", "sh", "-c", script, "sh"]);
+    command.args(["--map-root-user", "--net", "--", "sh", "-c", &script, "sh"]);
     command.arg(std::env::current_exe()?).args(std::env::args_os().skip(1));
-    let status = command.env("DUNLIN_ATTACK_OWN_NETWORK", "1").status();
+    let status = command.env(OWN_NETWORK, "1").status();
     let status = status.context("cannot make a network namespace; --here does without")?;
     // It has said itself what was wrong.
     std::process::exit(status.code().unwrap_or(1))

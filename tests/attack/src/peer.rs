@@ -28,7 +28,7 @@ const MOST_ASKED: i64 = 255;
 const PERIOD: Duration = Duration::from_millis(100);
 
 /// Octets of IP and UDP in front of each datagram.
-const HEADERS: u64 = 28;
+pub(crate) const HEADERS: u64 = 28;
 /// Datagrams that are taken before somebody else's turn.
 const MOST_AT_ONCE: u32 = 1_000;
 

@@ -6,6 +6,19 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
+/// Set where this process has a network of its own, which [`SET_UP`] has made.
+pub const OWN_NETWORK: &str = "DUNLIN_ATTACK_OWN_NETWORK";
+
+/// Commands of a shell that bring up loopback, with a network of IPv6 whose addresses can be bound although no interface has them,
+/// so that nobody announces them.
+pub const SET_UP: &str = "ip link set lo up && ip -6 route add local fd00::/64 dev lo && \
+     echo 1 > /proc/sys/net/ipv6/ip_nonlocal_bind";
+
+/// Whether this process has a network of its own.
+pub fn has_own_network() -> bool {
+    std::env::var_os(OWN_NETWORK).is_some()
+}
+
 /// How the two sides of the pair reach each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -18,6 +31,15 @@ pub enum Way {
     Tcp,
     /// Shared memory, with discovery over UDP.
     SharedMemory,
+}
+
+/// From where the attacker speaks in the name of one of the pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaks {
+    /// From his own address.
+    Elsewhere,
+    /// From that of the pair: he forges sources, or is on the same host.
+    AsThePair,
 }
 
 /// One of the two.
@@ -55,12 +77,21 @@ impl Places {
 
     /// The attacker's address.
     pub fn attacker(&self) -> IpAddr {
-        if self.way == Way::Ipv6 { self.pair() } else { Ipv4Addr::new(127, 0, 0, 66).into() }
+        self.another(0x66, 66)
     }
 
     /// The address of somebody who has nothing to do with it.
     pub fn bystander(&self) -> IpAddr {
-        if self.way == Way::Ipv6 { self.pair() } else { Ipv4Addr::new(127, 0, 0, 99).into() }
+        self.another(0x99, 99)
+    }
+
+    /// IPv6 has one loopback address. Only a network namespace of its own has more: see [`OWN_NETWORK`].
+    fn another(&self, ipv6: u16, ipv4: u8) -> IpAddr {
+        match self.way {
+            Way::Ipv6 if !has_own_network() => self.pair(),
+            Way::Ipv6 => Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, ipv6).into(),
+            _ => Ipv4Addr::new(127, 0, 0, ipv4).into(),
+        }
     }
 
     /// A socket of a side (RTPS 2.5 §9.6.2).

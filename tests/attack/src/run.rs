@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::attacks::Attack;
 use crate::bound::judge;
 use crate::field::{Field, Make, Seen};
-use crate::places::{Places, Way};
+use crate::places::{Places, Speaks, Way};
 
 /// The last domain whose ports are none that the kernel gives to anybody.
 const LAST_DOMAIN: u16 = 100;
@@ -57,7 +57,7 @@ impl Runner {
             return Ok(*seen);
         }
         let places = self.places(way);
-        let mut field = Field::new(&self.make, places, seconds)?;
+        let mut field = Field::new(&self.make, places, Speaks::Elsewhere, seconds)?;
         field.rest(field.left());
         let seen = field.finish()?;
         anyhow::ensure!(seen.lost == 0, "{} samples lost in peace", seen.lost);
@@ -66,10 +66,12 @@ impl Runner {
     }
 
     fn carry_out(&self, attack: &Attack, places: Places) -> Result<(Seen, Vec<String>)> {
-        let mut field = Field::new(&self.make, places, attack.seconds)?;
+        let mut field = Field::new(&self.make, places, attack.speaks, attack.seconds)?;
         let failed = (attack.run)(&mut field).err();
+        let mut broken = std::mem::take(&mut field.broken);
         let seen = field.finish()?;
-        Ok((seen, failed.map(|error| format!("not carried out: {error:#}")).into_iter().collect()))
+        broken.extend(failed.map(|error| format!("not carried out: {error:#}")));
+        Ok((seen, broken))
     }
 
     /// Runs one attack.

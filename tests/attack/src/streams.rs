@@ -12,7 +12,13 @@ use crate::places::Side;
 /// Connections that a side with the usual settings keeps at most.
 const MANY: usize = 700;
 
+/// Octets of the headers of IP and TCP, and of the segments that open and close a connection on the side that does so: SYN, ACK,
+/// FIN and ACK.
+const HEADERS: usize = 52;
+const CONNECTION: usize = 60 + 3 * HEADERS;
+
 fn connect(field: &Field, side: Side) -> Result<TcpStream> {
+    field.count(CONNECTION);
     let stream = TcpStream::connect_timeout(&field.places.tcp(side), Duration::from_secs(1));
     let stream = stream.context("nobody listens on the port of TCP")?;
     stream.set_write_timeout(Some(Duration::from_millis(100)))?;
@@ -22,7 +28,7 @@ fn connect(field: &Field, side: Side) -> Result<TcpStream> {
 
 fn send(field: &Field, stream: &mut TcpStream, octets: &[u8]) -> bool {
     let sent = stream.write_all(octets).is_ok();
-    field.count(octets.len());
+    field.count(HEADERS + octets.len());
     sent
 }
 

@@ -70,7 +70,7 @@ impl Camera {
             return None;
         };
         self.received += 1;
-        self.lost += missing;
+        self.lost = self.lost.saturating_add(missing);
         self.rate.add(frame.payload.len());
         self.encoding = frame.encoding;
         self.size = (frame.width, frame.height);
@@ -87,6 +87,18 @@ impl Camera {
     #[must_use]
     pub fn group(&self) -> &[Packet] {
         &self.group
+    }
+
+    /// Octets of that.
+    #[must_use]
+    pub fn group_bytes(&self) -> usize {
+        self.group_bytes
+    }
+
+    /// Keeps nothing for a browser that comes before the next key frame.
+    pub fn forget_group(&mut self) {
+        self.group = Vec::new();
+        self.group_bytes = 0;
     }
 
     fn remember(&mut self, packet: &Packet) {

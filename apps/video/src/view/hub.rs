@@ -16,6 +16,8 @@ use crate::stats::Durations;
 
 /// Cameras that are remembered; frames of further ones are left out.
 const MAX_CAMERAS: usize = 256;
+/// Octets that are kept of all cameras for browsers that come later: whoever writes to the topic makes up cameras as he likes.
+const MAX_KEPT: usize = 256 << 20;
 /// The longest name of a camera, in octets.
 const MAX_NAME: usize = 256;
 
@@ -137,6 +139,7 @@ impl Hub {
         let Some(packet) = state.cameras.get_mut(id).and_then(|camera| camera.on_frame(received, now)) else {
             return false;
         };
+        state.keep_in_bounds();
         for client in &mut state.clients {
             client.camera.get_or_insert_with(|| id.to_owned());
         }
@@ -184,6 +187,12 @@ impl Hub {
         }
     }
 
+    /// Octets that are kept for browsers that come later.
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        self.lock().kept()
+    }
+
     /// What is known of everything.
     #[must_use]
     pub fn status(&self) -> Status {
@@ -203,7 +212,7 @@ impl Hub {
         for camera in self.lock().cameras.values() {
             let (received, lost) = camera.counts();
             totals.received += received;
-            totals.lost += lost;
+            totals.lost = totals.lost.saturating_add(lost);
             camera.add_latencies(&mut totals.latency);
         }
         totals
@@ -239,6 +248,20 @@ impl Hub {
 }
 
 impl State {
+    fn kept(&self) -> usize {
+        self.cameras.values().map(Camera::group_bytes).sum()
+    }
+
+    /// Forgets what takes most as long as it is too much altogether.
+    fn keep_in_bounds(&mut self) {
+        while self.kept() > MAX_KEPT {
+            let Some(largest) = self.cameras.values_mut().max_by_key(|camera| camera.group_bytes()) else {
+                return;
+            };
+            largest.forget_group();
+        }
+    }
+
     fn deliver(&self, camera: &str, packet: &Packet, to: impl Fn(Mode) -> bool) {
         for client in &self.clients {
             if client.camera.as_deref() == Some(camera) && to(client.mode) {

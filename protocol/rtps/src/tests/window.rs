@@ -4,7 +4,7 @@ use super::support::*;
 use crate::{ReaderConfig, ReaderProxyConfig, WriterConfig};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use dunlin_core::VendorId;
+use dunlin_core::{EntityId, Guid, VendorId};
 
 const WINDOW: usize = 127 * 1024;
 
@@ -257,6 +257,38 @@ fn until_sent(source: &mut Source, now: &mut u64) {
         source.timer(at(*now));
         drain(&mut source.out);
     }
+}
+
+/// How long a writer of a sample of 64 octets each millisecond stands still in a second because of 30 silent readers. One is matched
+/// in each `interval`; `of` is its participant.
+fn held_up_by_silent_readers(interval: u64, of: impl Fn(u8) -> u8) -> u64 {
+    let mut source = source();
+    let (mut now, mut waited, mut matched) = (1_000, 0, 0);
+    while now < 1_000_000 {
+        if matched < 30 && now > 1_000 + interval * u64::from(matched) {
+            let guid =
+                Guid::new(reader_guid(of(matched)).prefix, EntityId::user_reader(matched.into(), true));
+            source.match_reader(at(now), ReaderProxyConfig { guid, ..reader_proxy(0) });
+            matched += 1;
+        }
+        source.write(at(now), 64);
+        let begin = now;
+        until_sent(&mut source, &mut now);
+        drain(&mut source.out);
+        waited += now - begin;
+        now += 1_000;
+    }
+    waited
+}
+
+#[test]
+fn silent_readers_do_not_hold_up_the_others_one_after_the_other() {
+    // The patience is 200 ms.
+    let at_once = held_up_by_silent_readers(3_000, |n| n);
+    assert!((150_000..450_000).contains(&at_once), "stood still for {at_once} us");
+    // Those of one participant that come later are not waited for at all.
+    let later = held_up_by_silent_readers(30_000, |_| 0);
+    assert!((150_000..450_000).contains(&later), "stood still for {later} us");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::remembered::Life;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use dunlin_buf::Outbox;
-use dunlin_core::{Behaviour, Duration, Guid, Locator, Now, SequenceNumber, SnRange};
+use dunlin_core::{Behaviour, Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SnRange};
 
 /// A best-effort reader cannot ask again, so it gets the time to learn of the writer before the history is sent.
 const HISTORY_DELAY: Duration = Duration::from_millis(20);
@@ -56,9 +56,7 @@ impl Writer {
         let start = before.map_or(start, |acked| acked.min(start));
         let mut proxy = ReaderProxy::new(reader, reliable, start);
         proxy.history_end = self.transmission.pushed();
-        let room = self.room_in_memory(&proxy);
-        let position = self.transmission.window().position();
-        proxy.flow = self.has_window(&proxy).then(|| Box::new(Flow::new(position, room)));
+        proxy.flow = self.has_window(&proxy).then(|| Box::new(self.new_flow(now.mono, &proxy)));
         proxy.silence = self.inactivity.silence(proxy.delays_answers()).filter(|_| reliable).map(Box::new);
         if wants_history && reliable {
             proxy.acked = first.previous();
@@ -76,6 +74,19 @@ impl Writer {
             self.announce_withheld(slot, true, history, out);
             self.heartbeat_soon(now.mono);
         }
+    }
+
+    /// What is remembered of a reader with a window. It is not waited for before it has answered if its participant has readers that
+    /// do not answer: it could hold up the others with one after the other.
+    fn new_flow(&self, now: MonoTime, proxy: &ReaderProxy) -> Flow {
+        let mut flow = Flow::new(self.transmission.window().position(), self.room_in_memory(proxy));
+        let prefix = proxy.guid().prefix;
+        let of_participant = |known: &&ReaderProxy| known.guid().prefix == prefix;
+        let flows = self.readers.iter().filter(of_participant).filter_map(|known| known.flow.as_ref());
+        if flows.into_iter().any(|known| known.is_suspended()) {
+            flow.suspend(now);
+        }
+        flow
     }
 
     /// Replaces the locators of a matched reader; false when it is not matched.

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use dunlin_core::{EntityId, Guid, GuidPrefix, Locator};
 use dunlin_core::{SequenceNumber, SequenceNumberSet};
 use dunlin_wire::{AckNack, InfoReplyIp4, PayloadSpec, pid};
 
 use crate::announce::{Endpoint, Participant};
-use crate::field::Field;
+use crate::field::{Field, Listener};
 use crate::forge;
-use crate::pair::{TOPIC, TYPE_NAME};
+use crate::pair::{RATE, TOPIC, TYPE_NAME};
 use crate::places::{Channel, Side};
 
 const MS_100: Duration = Duration::from_millis(100);
@@ -83,17 +83,31 @@ pub(super) fn hundred_readers_elsewhere(field: &mut Field) -> Result<()> {
     Ok(())
 }
 
+/// Ports of the attacker's own address, from the first on, each of which is a place of one of his readers.
+const PORTS: std::ops::Range<u16> = 20_000..20_800;
+/// Places of the endpoints of one participant that count, and octets of the pair's stream at one place in a second.
+const MOST_PLACES: usize = 64;
+const MOST_AT_ONE: u64 = 200 * RATE;
+
 /// A hundred readers of one peer at 800 ports of its own address: what is sent there must not grow with them.
 pub(super) fn places_without_limit(field: &mut Field) -> Result<()> {
     let mut peer = field.peer()?;
-    for key in 1..=100_u16 {
-        let ports = (0..8).map(|n| 30_000 + key * 8 + n);
+    field.listen(PORTS)?;
+    for (key, first) in (1..).zip(PORTS.step_by(8)) {
+        let ports = first..first + 8;
         let locators = ports.map(|port| (field.places.attacker(), port).into()).collect();
-        peer.announce(Endpoint { locators, ..peer.reader(u32::from(key)) }.list().finish(), false);
+        peer.announce(Endpoint { locators, ..peer.reader(key) }.list().finish(), false);
         peer.pump(Duration::from_millis(1));
     }
     while !field.is_over() {
         peer.pump(MS_100);
+    }
+    let heard: Vec<u64> = field.listener().into_iter().flat_map(Listener::heard).collect();
+    let places = heard.iter().filter(|octets| **octets > 0).count();
+    let most = heard.into_iter().max().unwrap_or(0);
+    ensure!(places > 0, "nothing was sent to the readers");
+    if places > MOST_PLACES || most > MOST_AT_ONE * field.seconds() {
+        field.broken.push(format!("{places} places of one peer got data, one of them {most} octets"));
     }
     Ok(())
 }

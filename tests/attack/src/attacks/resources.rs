@@ -48,13 +48,12 @@ pub(super) fn keys_without_limit(field: &mut Field) -> Result<()> {
 /// The first fragments of samples of 16 MB, and never the rest.
 pub(super) fn fragments_never_completed(field: &mut Field) -> Result<()> {
     let (mut peer, writer) = writing(field)?;
+    let reader = field.reader.guid.entity_id;
     field.again(MS_1, |_, round| {
-        for number in 1..=4 {
-            let bytes = forge::fragment(writer, 1 + round as i64, number, 16 << 20);
+        for number in [1, 2, 3, 4, 16_000] {
+            let bytes = forge::fragment(writer, reader, 1 + round as i64, number, 16 << 20);
             peer.send(Side::Reader, Channel::Data, &bytes);
         }
-        let bytes = forge::fragment(writer, 1 + round as i64, 16_000, 16 << 20);
-        peer.send(Side::Reader, Channel::Data, &bytes);
         peer.pump(Duration::ZERO);
         Ok(())
     })
@@ -72,13 +71,16 @@ pub(super) fn samples_out_of_order(field: &mut Field) -> Result<()> {
     })
 }
 
-/// 32 readers of one peer, each with a filter of 1,000 LIKEs, another one for each.
+/// LIKEs of one filter: as many as are accepted.
+const LIKES: usize = 255;
+
+/// 32 readers of one peer, each with a filter of as many LIKEs as are accepted, another one for each.
 pub(super) fn filters_of_many_likes(field: &mut Field) -> Result<()> {
     let mut peer = field.peer()?;
     for key in 1..=32 {
         let mut list = peer.reader(key).list();
-        let like = format!("text LIKE '%{key}%q%u%i%c%k%'");
-        let expression = vec![like; 500].join(" OR ");
+        let like = format!("text LIKE '%q%u%i%c%k%o%w%n%x%{key}'");
+        let expression = vec![like; LIKES].join(" OR ");
         list.put_with(pid::CONTENT_FILTER_PROPERTY, |out| {
             for text in ["Filtered", TOPIC, "DDSSQL", &expression] {
                 out.string(text);

@@ -90,6 +90,11 @@ impl Flow {
         }
     }
 
+    /// Whether it is not waited for.
+    pub(crate) const fn is_suspended(&self) -> bool {
+        self.overdue
+    }
+
     /// It is not waited for until it answers.
     pub(crate) fn suspend(&mut self, now: MonoTime) {
         (self.overdue, self.given_up_at) = (true, now);
@@ -451,12 +456,20 @@ impl Window {
         (nearest.max(usual), Duration::from_nanos(patience).max(nearest.times(2)))
     }
 
-    /// Readers without room have no window until they answer. How many those are.
+    /// Whether a reader has not answered what it was asked so long ago that nobody waits for it any more.
+    fn is_silent(&self, now: MonoTime, flow: &Flow) -> bool {
+        self.marks.iter().any(|mark| mark.sent > flow.drained && now.since(mark.at) >= self.patience)
+    }
+
+    /// Readers without room have no window until they answer, nor have those that answer as little: each of them would be waited for
+    /// once more as soon as it has no room either. How many those are.
     fn give_up_on_silent(&mut self, now: MonoTime, readers: &mut Readers) -> u64 {
         let mut given_up = 0u64;
         for proxy in readers.iter_mut() {
             let flow = proxy.awaited();
-            if !flow.is_some_and(|flow| self.is_full_for(flow, &proxy.round_trip)) {
+            let gives_up =
+                |flow: &Flow| self.is_full_for(flow, &proxy.round_trip) || self.is_silent(now, flow);
+            if !flow.is_some_and(gives_up) {
                 continue;
             }
             if let Some(flow) = &mut proxy.flow {
