@@ -170,7 +170,7 @@ recorder-python: ## recordings opened by MCAP's reader for Python, from PyPI
 	python3 -m venv .cache/mcap && .cache/mcap/bin/pip install --quiet mcap==1.6.0
 	PYTHON=$(CURDIR)/.cache/mcap/bin/python cargo test --quiet -p dunlin-recorder --test python -- --ignored
 
-services-external: ## services with what they reach beside DDS, built for this alone; PARTS="bridge" only some
+services-external: ## services with what they reach beside DDS, built for this alone; PARTS="bridge" or "stores" only one
 	@scripts/setup.sh build
 	$(if $(PARTS),,$(PROOF) services-external -- )services/external.sh $(PARTS)
 

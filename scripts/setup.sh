@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a make target needs and says what it installs. Usage: scripts/setup.sh GROUP...
-# Groups: build test demo browser interop fastdds3 bench counts gstreamer cross pictures. Debian 12; root or sudo for apt.
+# Groups: build test demo browser interop fastdds3 bench counts gstreamer cross pictures stores. Debian 12; root or sudo for apt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -53,6 +53,11 @@ for group in "$@"; do
         need ethtool /usr/sbin/ethtool
         need nftables /usr/sbin/nft
         need strace strace
+        ;;
+    stores)
+        need postgresql /usr/lib/postgresql
+        need nats-server /usr/sbin/nats-server
+        need_python python3-venv ensurepip
         ;;
     pictures)
         need tmux tmux

@@ -1,10 +1,11 @@
 //! What a service is to keep.
 
+use crate::backend::{self, Backend, ColdBackend};
 use crate::history::Quota;
 use dunlin::{Config, Duration};
 use dunlin_settings::pattern::Names;
 use dunlin_settings::{Report, Table};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub use dunlin_settings::{ConfigError, Problem, read_text};
 
@@ -21,7 +22,9 @@ pub struct ServiceConfig {
     /// How it takes part; as the process is configured if there is none.
     pub config: Option<Config>,
     /// Where PERSISTENT data is kept. Without it, PERSISTENT data is refused.
-    pub file: Option<PathBuf>,
+    pub persistent: Option<Backend>,
+    /// Where its oldest values move.
+    pub cold: Option<ColdBackend>,
     /// Which topics.
     pub topics: Names,
     /// Which types, by name.
@@ -68,17 +71,8 @@ fn read(mut table: Table<'_>, folder: Option<&Path>, report: &mut Report<'_>) ->
         report.add(table.at, "it needs domain = a number");
     }
     let config = participant(&mut table, folder, report);
-    let file = table.text("file", report).and_then(|(at, file)| match folder {
-        Some(folder) if !file.is_empty() => Some(folder.join(file)),
-        Some(_) => {
-            report.add(at, "file = \"\": expected the name of a file");
-            None
-        }
-        None => {
-            report.add(at, "file: no file can be named here");
-            None
-        }
-    });
+    let persistent = backend::read(&mut table, folder, report);
+    let cold = backend::read_cold(&mut table, folder, persistent.is_some(), report);
     let mut keep = table.table("keep", report);
     let mut names = |allow, deny, report: &mut Report<'_>| {
         keep.as_mut().map_or_else(Names::default, |keep| keep.names((allow, deny), report))
@@ -96,7 +90,8 @@ fn read(mut table: Table<'_>, folder: Option<&Path>, report: &mut Report<'_>) ->
         name,
         domain: domain.unwrap_or(0),
         config,
-        file,
+        persistent,
+        cold,
         topics,
         types,
         partitions,
@@ -156,7 +151,45 @@ mod tests {
             assert!(error.contains(wanted), "{wanted} in {error}");
         }
         let least = ServiceConfig::from_toml("s.toml", "name = \"a\"\ndomain = 3", None).unwrap();
-        assert_eq!((least.domain, least.file, least.quota), (3, None, Quota::default()));
+        assert_eq!((least.domain, least.persistent, least.quota), (3, None, Quota::default()));
         assert!(ServiceConfig::from_toml("s.toml", "name = \"a\"\ndomain = 3\nfile = \"x\"", None).is_err());
+    }
+
+    fn problems(rest: &str) -> String {
+        let text = format!("name = \"a\"\ndomain = 3\n{rest}");
+        let read = ServiceConfig::from_toml("s.toml", &text, Some(Path::new("/none")));
+        read.map_or_else(|error| error.to_string(), |config| format!("{:?}", config.persistent))
+    }
+
+    #[test]
+    fn back_ends_are_read_strictly() {
+        let known = "[postgres]\naddress = \"host=localhost user=a\"\n";
+        let without = "build it with: cargo build --release -p dunlin-durability --features";
+        for (rest, wanted) in [
+            ("file = \"\"", "s.toml:3: file = \"\": expected the name of a file"),
+            ("[postgres]", "needs address"),
+            (&format!("{known}adress = 1"), "s.toml:5: there is no key postgres.adress"),
+            (&format!("{known}schema = \"a-b\""), "schema = \"a-b\": expected up to 48 of a-z"),
+            (&format!("{known}timeout = \"1h\""), "timeout = …: expected 10 ms to 10 minutes"),
+            (&format!("{known}password_file = \"no\""), "password_file = \"no\": cannot open it"),
+            (&format!("file = \"x\"\n{known}"), "PERSISTENT data has one place"),
+            ("[nats]\naddress = \"host:4222\"", "s.toml:4: nats.address: expected nats://host:4222"),
+            ("[nats]\naddress = \"nats://h\"\nreplicas = 6", "s.toml:5: nats.replicas"),
+            ("[nats]\naddress = \"nats://h\"\nuser = \"u\"", "s.toml:5: nats.user: it needs password_file"),
+            ("[nats]\naddress = \"nats://h\"", if cfg!(feature = "nats") { "Some(Nats(" } else { without }),
+            ("[cold]\nbucket = \"b\"\nfolder = \"x\"", "s.toml:5: there is no key cold.folder"),
+            ("[cold]\nbucket = \"b\"\nendpoint = \"host\"", "s.toml:5: cold.endpoint: expected http"),
+            ("[cold]\nbucket = \"b\"", "cold: it needs a place for data, such as file"),
+            (
+                "file = \"x\"\n[cold]\nbucket = \"b\"",
+                if cfg!(feature = "s3") { "Some(File(" } else { without },
+            ),
+            (known, if cfg!(feature = "postgres") { "Some(Postgres(" } else { without }),
+        ] {
+            assert!(problems(rest).contains(wanted), "{wanted:?} in {}", problems(rest));
+        }
+        assert_eq!(problems("file = \"x\""), "Some(File(\"/none/x\"))");
+        let secret = "[postgres]\naddress = \"host=h user=u password=secret\"";
+        assert!(!problems(secret).contains("secret"));
     }
 }

@@ -1,7 +1,7 @@
 //! History on its way to one reader.
 
 use crate::change::{Kind, Payload};
-use crate::history::Place;
+use crate::history::{History, Kept, Place};
 use dunlin::{Guid, InstanceHandle, SerializedData, SubscriptionBuiltinTopicData, VendorId};
 use std::collections::BTreeSet;
 
@@ -46,6 +46,8 @@ pub(crate) enum Manner {
     All,
     /// What it cannot have from its writers, and only once: the reader would show copies.
     Once,
+    /// What another service lacks.
+    Lacking,
 }
 
 impl Manner {
@@ -66,14 +68,43 @@ pub(crate) struct Feed {
     pub(crate) reader: Guid,
     pub(crate) manner: Manner,
     /// The last change that it was given.
-    pub(crate) place: Option<Place>,
+    place: Option<Place>,
+    /// What it lacks, if that is what it is given.
+    lacking: BTreeSet<Place>,
     /// Instances that it was given.
     pub(crate) instances: BTreeSet<InstanceHandle>,
 }
 
 impl Feed {
     pub(crate) fn new(reader: Guid, manner: Manner) -> Self {
-        Self { reader, manner, place: None, instances: BTreeSet::new() }
+        Self { reader, manner, place: None, lacking: BTreeSet::new(), instances: BTreeSet::new() }
+    }
+
+    /// Adds what another service lacks.
+    pub(crate) fn add(&mut self, places: Vec<Place>) {
+        self.lacking.extend(places);
+    }
+
+    /// What it is given next; none at the end.
+    pub(crate) fn next(&mut self, history: &History) -> Option<(Place, Kept)> {
+        if self.manner != Manner::Lacking {
+            let (place, _) = history.after(self.place)?;
+            return history.at(place).map(|kept| (place, kept));
+        }
+        loop {
+            let place = *self.lacking.first()?;
+            if let Some(kept) = history.at(place) {
+                return Some((place, kept));
+            }
+            // It has gone meanwhile.
+            self.lacking.pop_first();
+        }
+    }
+
+    /// It has been given a change, or is not to be given it.
+    pub(crate) fn passed(&mut self, place: Place) {
+        self.place = Some(place);
+        self.lacking.remove(&place);
     }
 }
 

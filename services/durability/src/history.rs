@@ -174,6 +174,12 @@ impl History {
         &self.contract
     }
 
+    /// What strangers can make it keep.
+    #[must_use]
+    pub const fn quota(&self) -> &Quota {
+        &self.quota
+    }
+
     /// Changes that are kept.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -493,6 +499,12 @@ impl History {
             kind: if entry.is_data { Kind::Data } else { Kind::Dispose },
             vendor: entry.vendor,
         })
+    }
+
+    /// All changes that are kept, in no order: where each is, its identity, and whether it has data.
+    pub fn identities(&self) -> impl Iterator<Item = (Place, SampleIdentity, bool)> + '_ {
+        let entries = self.instances.values().flat_map(|instance| &instance.entries);
+        entries.map(|entry| (entry.place, entry.origin, entry.is_data))
     }
 
     /// Takes a change that a store had.

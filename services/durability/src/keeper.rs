@@ -58,6 +58,8 @@ pub struct Keeper<S> {
     steps: Vec<Step>,
     /// Octets in these steps.
     pending: usize,
+    /// How many of them were tried to commit: they may be done already.
+    tried: usize,
 }
 
 impl<S: Store> Keeper<S> {
@@ -86,6 +88,11 @@ impl<S: Store> Keeper<S> {
             Ok(())
         })?;
         store.notes(&mut |key, note| {
+            if key.kind == NoteKind::Segment {
+                return Err(StoreError::Damaged(
+                    "older values are in a cold tier: it needs its section [cold]".into(),
+                ));
+            }
             match groups.get_mut(&key.group) {
                 Some(kept) => restore_note(kept, key, note)?,
                 None => strays.push(Step::Unnote(key)),
@@ -93,7 +100,7 @@ impl<S: Store> Keeper<S> {
             Ok(())
         })?;
         let next_group = groups.keys().next_back().map_or(1, |last: &GroupId| last.saturating_add(1));
-        let mut keeper = Self { store, quota, groups, next, next_group, steps: strays, pending: 0 };
+        let mut keeper = Self { store, quota, groups, next, next_group, steps: strays, pending: 0, tried: 0 };
         keeper.collect();
         Ok(keeper)
     }
@@ -252,11 +259,19 @@ impl<S: Store> Keeper<S> {
         if self.steps.is_empty() {
             return Ok(());
         }
-        condense(&mut self.steps);
+        condense(&mut self.steps, self.tried);
+        self.tried = self.steps.len();
         self.store.commit(&self.steps)?;
         self.steps.clear();
         self.pending = 0;
+        self.tried = 0;
         Ok(())
+    }
+
+    /// What does not work in the store although commits do.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        self.store.trouble()
     }
 
     /// The store.
@@ -294,13 +309,14 @@ fn served_key(group: GroupId, reader: Guid) -> NoteKey {
     NoteKey { group, kind: NoteKind::Served, of: reader.to_bytes() }
 }
 
-/// Leaves out what would be added and removed by the same commit.
-fn condense(steps: &mut Vec<Step>) {
+/// Leaves out what would be added and removed by the same commit. What was `tried` before may be there already: it stays.
+fn condense(steps: &mut Vec<Step>, tried: usize) {
+    let fresh = steps.get(tried..).unwrap_or_default();
     let appended = |step: &Step| if let Step::Append(position, ..) = step { Some(*position) } else { None };
     let removed = |step: &Step| if let Step::Remove(position) = step { Some(*position) } else { None };
-    let added: BTreeSet<Position> = steps.iter().filter_map(appended).collect();
+    let added: BTreeSet<Position> = fresh.iter().filter_map(appended).collect();
     let brief: BTreeSet<Position> =
-        steps.iter().filter_map(removed).filter(|it| added.contains(it)).collect();
+        fresh.iter().filter_map(removed).filter(|it| added.contains(it)).collect();
     if !brief.is_empty() {
         let is_brief =
             |step: &Step| appended(step).or_else(|| removed(step)).is_some_and(|it| brief.contains(&it));
@@ -325,6 +341,8 @@ fn restore_note(kept: &mut Kept, key: NoteKey, note: &[u8]) -> Result<(), StoreE
             let tombstone = Tombstone { disposed: WallTime(disposed), until: WallTime(until) };
             kept.history.bury(InstanceHandle(key.of), tombstone);
         }
+        // Of a store without its cold tier; it was refused.
+        NoteKind::Segment => {}
         NoteKind::Served => {
             let reader = Guid::from_bytes(key.of);
             if kept.served.len() < SERVED && kept.served.insert(reader) {

@@ -1,5 +1,6 @@
 //! One topic of a service: a reader for what writers write, a writer for those who come late, and a history.
 
+use crate::aligning::{Message, Peers, Post};
 use crate::change::{Change, GroupId, Head, Kind};
 use crate::feed::{Counters, Feed, Manner, serialized};
 use crate::history::Verdict;
@@ -62,6 +63,8 @@ pub(crate) struct KeptTopic {
     /// Readers that have matched.
     readers: BTreeSet<Guid>,
     feeds: Vec<Feed>,
+    /// Other services.
+    peers: Peers,
     /// Instances that readers think this service writes.
     registered: BTreeSet<InstanceHandle>,
     pub(crate) counters: Counters,
@@ -115,6 +118,7 @@ impl KeptTopic {
             to_acknowledge: BTreeMap::new(),
             readers: BTreeSet::new(),
             feeds: Vec::new(),
+            peers: Peers::default(),
             registered: BTreeSet::new(),
             counters: Counters::default(),
         })
@@ -210,10 +214,16 @@ impl KeptTopic {
     }
 
     /// Looks which readers came and went.
-    pub(crate) fn look_at_readers(&mut self, keeper: &mut AnyKeeper, writers: &Writers, since: i64) {
+    pub(crate) fn look_at_readers(
+        &mut self,
+        keeper: &mut AnyKeeper,
+        writers: &Writers,
+        (since, now): (i64, WallTime),
+    ) {
         let mut matched: BTreeSet<Guid> =
             self.feeder.matched_subscriptions().into_iter().map(InstanceHandle::to_guid).collect();
         self.feeds.retain(|feed| matched.contains(&feed.reader));
+        self.peers.retain(|reader| matched.contains(reader));
         let own = (since, self.feeder.guid().unwrap_or_default());
         for reader in matched.difference(&self.readers).copied().collect::<Vec<_>>() {
             let Ok(data) = self.feeder.matched_subscription_data(reader.into()) else {
@@ -221,6 +231,10 @@ impl KeptTopic {
                 matched.remove(&reader);
                 continue;
             };
+            if Peers::is_one(&data) {
+                self.peers.meet(self.reader.guid().unwrap_or_default(), reader, now);
+                continue;
+            }
             let Some(manner) = Manner::of(&data) else { continue };
             let once = manner == Manner::Once;
             if once && (keeper.is_served(self.group, reader) || writers.has_elder(&self.topic.key, own)) {
@@ -233,6 +247,34 @@ impl KeptTopic {
             self.feeds.push(Feed::new(reader, manner));
         }
         self.readers = matched;
+    }
+
+    /// The reader that names this history to other services.
+    pub(crate) fn reader_guid(&self) -> Option<Guid> {
+        self.reader.guid()
+    }
+
+    /// Asks other services what they have. Returns how long to wait for the next turn.
+    pub(crate) fn ask(&mut self, now: WallTime, post: &mut Post) -> Duration {
+        self.reader_guid().map_or(Duration::INFINITE, |own| self.peers.ask(own, now, post))
+    }
+
+    /// Takes what another service says.
+    pub(crate) fn told(&mut self, now: WallTime, message: &Message, keeper: &AnyKeeper, post: &mut Post) {
+        let (Some(own), Some(history)) = (self.reader_guid(), keeper.history(self.group)) else { return };
+        let lacking = self.peers.told((own, now), message, history, post);
+        if lacking.is_empty() {
+            return;
+        }
+        let reader = message.from();
+        let known = self.feeds.iter_mut().find(|feed| feed.reader == reader);
+        if let Some(feed) = known {
+            return feed.add(lacking);
+        }
+        let mut feed = Feed::new(reader, Manner::Lacking);
+        feed.add(lacking);
+        self.counters.served += 1;
+        self.feeds.push(feed);
     }
 
     /// Gives readers the next part of the history. Returns how long to wait for the next turn.
@@ -265,12 +307,12 @@ impl KeptTopic {
         writers: &Writers,
     ) -> Result<Option<Duration>, StoreError> {
         for _ in 0..GIVEN {
-            let Some((place, instance)) = keeper.after(self.group, feed.place) else { return Ok(None) };
-            let kept = keeper.history(self.group).and_then(|history| history.at(place));
-            let Some(kept) = kept else { return Ok(None) };
+            let next = keeper.history(self.group).and_then(|history| feed.next(history));
+            let Some((place, kept)) = next else { return Ok(None) };
+            let instance = kept.instance;
             let serves_itself = |writer: Guid| writers.get(writer).is_some_and(|it| it.serves_late_joiners());
             if feed.manner == Manner::Once && serves_itself(kept.origin.writer) {
-                feed.place = Some(place);
+                feed.passed(place);
                 continue;
             }
             // What is not committed yet comes with the next turn.
@@ -280,7 +322,7 @@ impl KeptTopic {
                     return Ok(Some(Duration::from_millis(1)));
                 }
                 // Of a file that was damaged.
-                feed.place = Some(place);
+                feed.passed(place);
                 continue;
             };
             let data = serialized(&payload, (kept.kind, kept.vendor), (instance, self.opaque));
@@ -310,7 +352,7 @@ impl KeptTopic {
                 // What cannot be written is no sample of the type; nobody could read it.
                 Err(_) => {}
             }
-            feed.place = Some(place);
+            feed.passed(place);
         }
         Ok(Some(Duration::ZERO))
     }

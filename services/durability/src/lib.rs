@@ -16,6 +16,9 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
+pub mod align;
+mod aligning;
+pub mod backend;
 pub mod change;
 pub mod config;
 pub mod contract;

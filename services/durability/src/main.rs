@@ -35,7 +35,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// List the topics of a file that no service has open
+    /// List the topics of a file that no service has open, or of the back end of a configuration (.toml)
     Ls {
         /// The file
         file: PathBuf,
@@ -65,7 +65,7 @@ enum Command {
         /// Where to; the standard output if it is left out
         to: Option<PathBuf>,
     },
-    /// Make a file of what was exported
+    /// Make a file of what was exported, or fill the empty back end of a configuration (.toml)
     Import {
         /// What was exported
         from: PathBuf,
@@ -133,6 +133,9 @@ fn tell(service: &Service, last: &mut String) {
             counters.served,
             counters.given
         );
+    }
+    if let Some(why) = service.trouble() {
+        let _ = writeln!(text, "trouble={why:?}");
     }
     for (topic, why) in service.refusals() {
         let _ = writeln!(text, "topic={topic:?} refused={why:?}");

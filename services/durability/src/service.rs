@@ -1,16 +1,18 @@
 //! The service: which topics there are, and the loop.
 
+use crate::aligning::Post;
 use crate::config::ServiceConfig;
 use crate::feed::TopicState;
 use crate::keeper::{Keeper, OpenError};
 use crate::kept::{AnyKeeper, Bell, KeptTopic, Opening};
-use crate::store::{FileError, FileStore, MemoryStore, Store, StoreError};
+use crate::store::{BackendError, MemoryStore, Store, StoreError, open_backend};
 use crate::topic::{Topic, TopicKey};
 use crate::writers::{Writer, Writers};
 use dunlin::qos::{DomainParticipantQos, ServiceMark};
 use dunlin::{
-    CreateParticipantError, DCPS_PUBLICATION, DataReader, DcpsPublication, DomainParticipant, Duration,
-    DynamicType, GuardCondition, Guid, StatusMask, TypeDiscovery, WaitError, WaitSet, WallTime,
+    CreateEntityError, CreateParticipantError, DCPS_PUBLICATION, DataReader, DcpsPublication,
+    DomainParticipant, Duration, DynamicType, GuardCondition, Guid, StatusMask, TypeDiscovery, WaitError,
+    WaitSet, WallTime,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -32,14 +34,12 @@ pub enum ServiceError {
     /// The participant cannot be created.
     #[error("it cannot take part in the domain: {0}")]
     Participant(#[from] CreateParticipantError),
-    /// The file cannot be used.
-    #[error("{file}: {error}")]
-    File {
-        /// Its name.
-        file: String,
-        /// Why.
-        error: FileError,
-    },
+    /// The back end cannot be used.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// The topic in which services speak with each other cannot be made.
+    #[error("it cannot speak with other services: {0}")]
+    Entity(#[from] CreateEntityError),
     /// What the store has cannot be taken up.
     #[error("the store: {0}")]
     Open(#[from] OpenError),
@@ -64,6 +64,7 @@ pub struct Service {
     participant: DomainParticipant,
     bell: Bell,
     _publications: Option<DataReader<DcpsPublication>>,
+    post: Post,
     writers: Writers,
     transient: AnyKeeper,
     persistent: Option<AnyKeeper>,
@@ -81,11 +82,8 @@ impl Service {
     /// # Errors
     /// When the file cannot be used, or the participant cannot be created.
     pub fn new(config: ServiceConfig) -> Result<Self, ServiceError> {
-        let opened = config.file.as_ref().map(|file| {
-            FileStore::open(file)
-                .map_err(|error| ServiceError::File { file: file.display().to_string(), error })
-        });
-        let persistent = opened.transpose()?.map(|store| Box::new(store) as Box<dyn Store>);
+        let persistent =
+            config.persistent.as_ref().map(|it| open_backend(it, config.cold.as_ref())).transpose()?;
         Self::with_stores(config, Stores { transient: Box::new(MemoryStore::default()), persistent })
     }
 
@@ -120,11 +118,13 @@ impl Service {
             reader.set_listener(told, StatusMask::DATA_AVAILABLE);
         }
         let now = participant.current_time();
+        let post = Post::open(&participant, &mark, &bell.wake)?;
         let mut service = Self {
             mark,
             since: now.0,
             bell,
             _publications: publications,
+            post,
             writers: Writers::default(),
             transient,
             persistent,
@@ -156,7 +156,7 @@ impl Service {
         let key = topic.key.clone();
         let keeper = if key.persistent { self.persistent.as_mut() } else { Some(&mut self.transient) };
         let Some(keeper) = keeper else {
-            let why = "it is PERSISTENT, and there is no file = \"…\" in the configuration";
+            let why = "it is PERSISTENT, and the configuration names no place for it, such as file = \"…\"";
             self.refusals.insert(key, why.into());
             return;
         };
@@ -221,7 +221,13 @@ impl Service {
         self.failed.as_deref()
     }
 
-    /// Does what there is to do, without waiting for anything but the disk. Returns when to call it again at the latest, if
+    /// What does not work although data is kept, such as a cold tier that is away.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        self.persistent.as_ref().and_then(Keeper::trouble)
+    }
+
+    /// Does what there is to do, without waiting for anything but the back end. Returns when to call it again at the latest, if
     /// [`wake`](Self::wake) does not ask for it before.
     pub fn pump(&mut self) -> Duration {
         let now = self.participant.current_time();
@@ -244,7 +250,26 @@ impl Service {
         if !self.commit_or_fail(now) {
             return next.min(RETRY);
         }
-        next.min(self.give_out(now))
+        next.min(self.align(now)).min(self.give_out(now))
+    }
+
+    /// Speaks with other services. Returns how long to wait for the next turn.
+    fn align(&mut self, now: WallTime) -> Duration {
+        let (messages, more) = self.post.take();
+        for message in &messages {
+            let found = self.topics.iter_mut().find(|(_, kept)| kept.reader_guid() == Some(message.to()));
+            let Some((key, kept)) = found else { continue };
+            let keeper = if key.persistent { self.persistent.as_ref() } else { Some(&self.transient) };
+            if let Some(keeper) = keeper {
+                kept.told(now, message, keeper, &mut self.post);
+            }
+        }
+        let asked = self.topics.values_mut().map(|kept| kept.ask(now, &mut self.post));
+        let next = asked.min().unwrap_or(Duration::INFINITE);
+        if self.post.send() {
+            return next.min(Duration::from_millis(1));
+        }
+        if more { Duration::ZERO } else { next }
     }
 
     /// Commits; if that fails, notes why and when to try again.
@@ -318,7 +343,7 @@ impl Service {
         for (key, kept) in &mut self.topics {
             let keeper = if key.persistent { self.persistent.as_mut() } else { Some(&mut self.transient) };
             if let Some(keeper) = keeper {
-                kept.look_at_readers(keeper, &self.writers, self.since);
+                kept.look_at_readers(keeper, &self.writers, (self.since, now));
             }
         }
     }

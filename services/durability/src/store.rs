@@ -1,12 +1,36 @@
-//! Where changes are kept: what a back end can do, and the one in memory.
+//! Where changes are kept: what a back end can do, and those that there are.
 
 mod file;
+mod folded;
+mod log;
 mod memory;
+#[cfg(feature = "nats")]
+mod nats;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(any(feature = "postgres", feature = "nats", feature = "s3"))]
+mod remote;
+
+#[cfg(feature = "s3")]
+mod s3;
+#[cfg(feature = "s3")]
+mod tiered;
 
 pub use file::{FileError, FileStore};
+pub use log::{Log, LogStore, Record};
 pub use memory::MemoryStore;
+#[cfg(feature = "nats")]
+pub use nats::{NatsLog, NatsStore};
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
+#[cfg(feature = "s3")]
+pub use s3::S3;
+#[cfg(feature = "s3")]
+pub use tiered::{Cold, Segment, TieredStore};
 
 use crate::change::{GroupId, Head, Payload, Position};
+
+use crate::backend::{Backend, ColdBackend};
 
 /// Longest description of a group or note, in octets.
 pub const MAX_NOTE: usize = 1 << 20;
@@ -20,6 +44,8 @@ pub enum NoteKind {
     Tombstone,
     /// That a reader has been given the history.
     Served,
+    /// Which values have moved into a segment of a cold tier.
+    Segment,
 }
 
 impl NoteKind {
@@ -28,6 +54,7 @@ impl NoteKind {
             Self::Numbers => 0,
             Self::Tombstone => 1,
             Self::Served => 2,
+            Self::Segment => 3,
         }
     }
 
@@ -36,6 +63,7 @@ impl NoteKind {
             0 => Some(Self::Numbers),
             1 => Some(Self::Tombstone),
             2 => Some(Self::Served),
+            3 => Some(Self::Segment),
             _ => None,
         }
     }
@@ -50,6 +78,25 @@ pub struct NoteKey {
     pub kind: NoteKind,
     /// A writer, an instance or a reader.
     pub of: [u8; 16],
+}
+
+/// Length of the key of a note as octets.
+pub(crate) const NOTE_KEY: usize = 21;
+
+pub(crate) fn note_key(key: NoteKey) -> [u8; NOTE_KEY] {
+    let mut octets = [0; NOTE_KEY];
+    octets[..4].copy_from_slice(&key.group.to_be_bytes());
+    octets[4] = key.kind.octet();
+    octets[5..].copy_from_slice(&key.of);
+    octets
+}
+
+pub(crate) fn parse_note_key(octets: &[u8]) -> Option<NoteKey> {
+    let rest: &[u8; NOTE_KEY] = octets.try_into().ok()?;
+    let rest = &mut &rest[..];
+    let group = u32::from_be_bytes(crate::change::take(rest)?);
+    let [kind] = crate::change::take(rest)?;
+    Some(NoteKey { group, kind: NoteKind::from_octet(kind)?, of: crate::change::take(rest)? })
 }
 
 /// One step of a commit.
@@ -73,7 +120,7 @@ pub enum Step {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The back end says so. What was not committed has no effect.
+    /// The back end says so.
     #[error("{0}")]
     Backend(Box<dyn std::error::Error + Send + Sync>),
     /// There is something in it that no store has written.
@@ -114,11 +161,17 @@ pub trait Store: Send {
     fn read(&mut self, position: Position) -> Result<Option<Payload>, StoreError>;
 
     /// Does all steps or none. When it returns without an error they last, whatever happens to the process or the machine, as far
-    /// as the back end promises it.
+    /// as the back end promises it. Steps may be done twice.
     ///
     /// # Errors
-    /// When nothing was done; it may be tried again.
+    /// When it is not known to be done: of a back end that is away the answer may be lost. It is to be tried again with the same
+    /// steps first, to which others may be added.
     fn commit(&mut self, steps: &[Step]) -> Result<(), StoreError>;
+
+    /// What does not work although commits do, such as a cold tier that is away.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
 }
 
 impl<S: Store + ?Sized> Store for Box<S> {
@@ -140,5 +193,61 @@ impl<S: Store + ?Sized> Store for Box<S> {
 
     fn commit(&mut self, steps: &[Step]) -> Result<(), StoreError> {
         (**self).commit(steps)
+    }
+
+    fn trouble(&self) -> Option<String> {
+        (**self).trouble()
+    }
+}
+
+/// Why a back end cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BackendError {
+    /// The file cannot be used.
+    #[error("{file}: {error}")]
+    File {
+        /// Its name.
+        file: String,
+        /// Why.
+        error: FileError,
+    },
+    /// The server cannot be used.
+    #[error(transparent)]
+    Server(#[from] StoreError),
+    /// This program was built without it.
+    #[error("this program was built without the feature {0}")]
+    NotBuilt(&'static str),
+}
+
+/// Opens the back end that a configuration names, with its cold tier if it has one.
+///
+/// # Errors
+/// When one of them cannot be used.
+pub fn open_backend(backend: &Backend, cold: Option<&ColdBackend>) -> Result<Box<dyn Store>, BackendError> {
+    let store = open_hot(backend)?;
+    match cold {
+        None => Ok(store),
+        #[cfg(feature = "s3")]
+        Some(cold) => Ok(Box::new(TieredStore::open(store, S3::new(cold)?, cold.tier)?)),
+        #[cfg(not(feature = "s3"))]
+        Some(_) => Err(BackendError::NotBuilt("s3")),
+    }
+}
+
+fn open_hot(backend: &Backend) -> Result<Box<dyn Store>, BackendError> {
+    match backend {
+        Backend::File(file) => match FileStore::open(file) {
+            Ok(store) => Ok(Box::new(store)),
+            Err(error) => Err(BackendError::File { file: file.display().to_string(), error }),
+        },
+        #[cfg(feature = "postgres")]
+        Backend::Postgres(backend) => Ok(Box::new(PostgresStore::open(backend)?)),
+        #[cfg(feature = "nats")]
+        Backend::Nats(backend) => Ok(Box::new(NatsStore::connect(backend)?)),
+        #[cfg(not(feature = "nats"))]
+        Backend::Nats(_) => Err(BackendError::NotBuilt("nats")),
+        #[cfg(not(feature = "postgres"))]
+        Backend::Postgres(_) => Err(BackendError::NotBuilt("postgres")),
     }
 }

@@ -1,11 +1,13 @@
-//! What can be done with a file while no service has it open.
+//! What can be done with a file, or the back end of a configuration, while no service has it open.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use dunlin::{DynamicData, DynamicType, SharedBytes, WallTime};
+use dunlin_durability::ServiceConfig;
+use dunlin_durability::backend::Backend;
 use dunlin_durability::change::{Head, Kind, Position};
 use dunlin_durability::history::Quota;
 use dunlin_durability::keeper::Keeper;
-use dunlin_durability::store::{FileStore, NoteKey, NoteKind, Step, Store};
+use dunlin_durability::store::{FileStore, NoteKey, NoteKind, Step, Store, open_backend};
 use dunlin_durability::topic::Topic;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,8 +22,24 @@ const MAX_LINE: u64 = 1 << 30;
 /// Steps of an import that are committed together, and their octets.
 const TOGETHER: (usize, usize) = (10_000, 16 << 20);
 
-fn open(file: &Path) -> Result<FileStore> {
-    FileStore::open_existing(file).with_context(|| file.display().to_string())
+/// The back end that a configuration names (`.toml`), or a file that is there.
+fn open(file: &Path) -> Result<Box<dyn Store>> {
+    match configured(file)? {
+        Some(config) => {
+            let backend = config.persistent.as_ref();
+            let backend = backend.with_context(|| format!("{} names no place for data", file.display()))?;
+            Ok(open_backend(backend, config.cold.as_ref())?)
+        }
+        None => Ok(Box::new(FileStore::open_existing(file).with_context(|| file.display().to_string())?)),
+    }
+}
+
+/// The configuration, if it is one that is named.
+fn configured(file: &Path) -> Result<Option<ServiceConfig>> {
+    if file.extension().is_none_or(|extension| extension != "toml") {
+        return Ok(None);
+    }
+    Ok(Some(ServiceConfig::from_file(file)?))
 }
 
 fn topics(store: &mut dyn Store) -> Result<BTreeMap<u32, Topic>> {
@@ -126,7 +144,15 @@ pub(crate) fn prune(file: &Path, topic: Option<&str>) -> Result<()> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_nanos();
     keeper.prune(WallTime(i64::try_from(now)?));
     keeper.commit()?;
-    keeper.into_store().compact()?;
+    drop(keeper);
+    let small = match configured(file)?.map(|config| config.persistent) {
+        Some(Some(Backend::File(file))) => Some(file),
+        Some(_) => None,
+        None => Some(file.to_owned()),
+    };
+    if let Some(file) = small {
+        FileStore::open_existing(&file)?.compact()?;
+    }
     Ok(())
 }
 
@@ -175,6 +201,9 @@ pub(crate) fn export(file: &Path, to: Option<&Path>) -> Result<()> {
             NoteKind::Numbers => "numbers",
             NoteKind::Tombstone => "tombstone",
             NoteKind::Served => "served",
+            NoteKind::Segment => {
+                bail!("older values are in a cold tier: name the configuration instead of the file")
+            }
         };
         writeln!(out, "note {} {kind} {} {}", key.group, hex(&key.of), hex(&note))?;
     }
@@ -182,9 +211,14 @@ pub(crate) fn export(file: &Path, to: Option<&Path>) -> Result<()> {
 }
 
 pub(crate) fn import(from: &Path, file: &Path) -> Result<()> {
-    ensure!(!file.exists(), "{} exists already", file.display());
+    let config = configured(file)?;
+    ensure!(config.is_some() || !file.exists(), "{} exists already", file.display());
     let mut input = BufReader::new(File::open(from).with_context(|| from.display().to_string())?);
-    let mut store = FileStore::open(file).with_context(|| file.display().to_string())?;
+    let mut store = match config {
+        Some(_) => open(file)?,
+        None => Box::new(FileStore::open(file).with_context(|| file.display().to_string())?),
+    };
+    ensure!(store.groups()?.is_empty(), "{} names a place where there is data already", file.display());
     let (mut steps, mut octets, mut number) = (Vec::new(), 0, 0u64);
     let mut line = String::new();
     loop {

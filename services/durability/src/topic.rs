@@ -166,7 +166,8 @@ impl Topic {
             .remove_duplicates(false)
             .ignore_service(&*mark.id)
             .show_every_change()
-            .service(mark);
+            .service(mark)
+            .property(crate::aligning::PROPERTY, "1");
         qos.ownership.kind = if key.exclusive { OwnershipKind::Exclusive } else { OwnershipKind::Shared };
         if key.reliable { qos.reliable().acknowledge_on_commit() } else { qos }
     }

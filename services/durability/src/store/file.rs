@@ -1,6 +1,6 @@
 //! The back end in a file, for PERSISTENT: an embedded database (redb) whose commits are synchronised with the disk.
 
-use super::{MAX_NOTE, NoteKey, NoteKind, Step, Store, StoreError, Visit, VisitNote};
+use super::{MAX_NOTE, Step, Store, StoreError, Visit, VisitNote, note_key, parse_note_key};
 use crate::change::{GroupId, Head, Payload, Position};
 use redb::backends::FileBackend;
 use redb::{
@@ -19,9 +19,6 @@ const GROUPS: TableDefinition<'_, u32, &[u8]> = TableDefinition::new("groups");
 const HEADS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("heads");
 const PAYLOADS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("payloads");
 const NOTES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("notes");
-
-/// Length of the key of a note.
-const NOTE_KEY: usize = 21;
 
 /// Why a file cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -252,22 +249,6 @@ impl<S: StorageBackend> StorageBackend for Grown<S> {
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         self.0.write(offset, data)
     }
-}
-
-fn note_key(key: NoteKey) -> [u8; NOTE_KEY] {
-    let mut octets = [0; NOTE_KEY];
-    octets[..4].copy_from_slice(&key.group.to_be_bytes());
-    octets[4] = key.kind.octet();
-    octets[5..].copy_from_slice(&key.of);
-    octets
-}
-
-fn parse_note_key(octets: &[u8]) -> Option<NoteKey> {
-    let rest: &[u8; NOTE_KEY] = octets.try_into().ok()?;
-    let rest = &mut &rest[..];
-    let group = u32::from_be_bytes(crate::change::take(rest)?);
-    let [kind] = crate::change::take(rest)?;
-    Some(NoteKey { group, kind: NoteKind::from_octet(kind)?, of: crate::change::take(rest)? })
 }
 
 impl FileStore {

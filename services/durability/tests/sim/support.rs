@@ -4,10 +4,12 @@ use dunlin::qos::{
     DataReaderQos, DataWriterQos, DurabilityKind, DurabilityService, PublisherQos, SubscriberQos, TopicQos,
 };
 use dunlin::sim::{Node, Result, Sim, SimBuilder};
-use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant, Duration, GuardCondition, Sample};
+use dunlin::{
+    DataReader, DataWriter, DdsType, DomainParticipant, Duration, GuardCondition, Sample, WaitError, WaitSet,
+};
 use dunlin_durability::change::{GroupId, Payload, Position};
 use dunlin_durability::store::{MemoryStore, Step, Store, StoreError, Visit, VisitNote};
-use dunlin_durability::{Service, ServiceConfig, Stores};
+use dunlin_durability::{Service, ServiceConfig, Stores, TopicState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -111,6 +113,30 @@ pub fn serve(node: &Node, name: &str, disk: &Disk) {
         Service::with_stores(config.clone(), stores)?.run(&GuardCondition::new())?;
         Ok(())
     });
+}
+
+/// Runs a service on a node as [`serve`] does, and shows what it counts.
+pub fn serve_and_count(node: &Node, name: &str, disk: &Disk) -> Arc<Mutex<Vec<TopicState>>> {
+    let config =
+        ServiceConfig::from_toml("test.toml", &format!("name = \"{name}\"\ndomain = 0"), None).unwrap();
+    let (disk, shown) = (disk.clone(), Arc::new(Mutex::new(Vec::new())));
+    let states = Arc::clone(&shown);
+    node.on_start_thread(move |_| {
+        let stores =
+            Stores { transient: Box::new(MemoryStore::default()), persistent: Some(Box::new(disk.clone())) };
+        let mut service = Service::with_stores(config.clone(), stores)?;
+        let set = WaitSet::new();
+        set.attach_condition(service.wake().condition());
+        loop {
+            let next = service.pump();
+            *states.lock().unwrap() = service.states();
+            match set.wait(next) {
+                Ok(_) | Err(WaitError::Timeout) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    });
+    shown
 }
 
 /// A participant that knows a service.

@@ -2,6 +2,7 @@
 
 use crate::support::*;
 use dunlin::sim::Node;
+use dunlin_durability::TopicState;
 
 #[test]
 fn two_services_give_no_doubles_and_stand_in_for_each_other() {
@@ -69,6 +70,47 @@ fn services_that_were_apart_have_the_same_after_they_met() {
         sim.run_until(|| late.stats().delivered >= 2, secs(60))?;
         sim.run_for(secs(5))?;
         assert_eq!(values(&take(b, &late)), [(1, 1), (2, 2)]);
+        Ok(())
+    });
+}
+
+/// Of histories that are nearly the same only the difference moves.
+#[test]
+fn services_that_were_apart_give_each_other_the_difference_alone() {
+    const BEFORE: u32 = 300;
+    bad_network().seeds(0..4, |sim| {
+        let nodes: Vec<Node> = ["a", "s", "c", "t"].into_iter().map(|name| sim.node(name)).collect();
+        let [a, s, c, t] = &nodes[..] else { unreachable!() };
+        let shown = [serve_and_count(s, "s", &Disk::default()), serve_and_count(t, "t", &Disk::default())];
+        let sums = |of: &dyn Fn(&TopicState) -> u64| -> Vec<u64> {
+            shown.iter().map(|it| it.lock().unwrap().iter().map(of).sum()).collect()
+        };
+        let (one, other) = (writer(sim, a, &writer_qos(1))?, writer(sim, c, &writer_qos(1))?);
+        sim.run_until(
+            || one.matched_subscriptions().len() == 2 && other.matched_subscriptions().len() == 2,
+            secs(60),
+        )?;
+        (0..BEFORE).try_for_each(|id| a.run(|| one.write(&track(id, 0))).map(drop))?;
+        stored(sim, a, &one)?;
+        sim.run_until(|| sums(&|state| state.samples as u64) == [300, 300], secs(60))?;
+        sim.run_for(secs(120))?;
+        sim.partition(&[a, s], &[c, t]);
+        sim.run_for(secs(60))?;
+        for id in 0..3 {
+            a.run(|| one.write(&track(1000 + id, 1)))?;
+            c.run(|| other.write(&track(2000 + id, 2)))?;
+        }
+        sim.run_for(secs(5))?;
+        assert_eq!(sums(&|state| state.samples as u64), [303, 303]);
+        a.crash();
+        c.crash();
+        sim.run_for(secs(60))?;
+        let before = sums(&|state| state.counters.given);
+        sim.heal();
+        sim.run_until(|| sums(&|state| state.samples as u64) == [306, 306], secs(120))?;
+        sim.run_for(secs(120))?;
+        let after = sums(&|state| state.counters.given);
+        assert_eq!((after[0] - before[0], after[1] - before[1]), (3, 3), "what both had has moved");
         Ok(())
     });
 }

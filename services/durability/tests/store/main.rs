@@ -3,4 +3,6 @@
 mod conformance;
 mod crashes;
 mod histories;
+mod logs;
+mod suite;
 mod support;
