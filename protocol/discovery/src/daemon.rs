@@ -11,13 +11,14 @@ use alloc::{collections::BTreeSet, vec::Vec};
 
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, StatusInfo};
-use dunlin_wire::{DataSpec, MessageBuilder, PayloadSpec, inline_qos_for_status};
+use dunlin_wire::{DataSpec, MessageBuilder, ParameterListBuilder, PayloadSpec, pid};
 
 use crate::{
     codec::encode_participant_key,
     config::{DiscoveryRole, Locators, ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY},
     data::ParticipantData,
     discovery::Discovery,
+    effect::LostReason,
     participant::RemoteParticipant,
     relay::{Goodbye, REPEAT, Relay, allowance::Allowance, header_of, rewrite},
 };
@@ -205,6 +206,13 @@ impl Discovery {
         let prefix = goodbye.header.guid_prefix;
         let status = StatusInfo(StatusInfo::DISPOSED | StatusInfo::UNREGISTERED);
         let key_hash = Guid::new(prefix, EntityId::PARTICIPANT).to_bytes();
+        let mut inline_qos = ParameterListBuilder::new();
+        inline_qos.put_bytes(pid::KEY_HASH, &key_hash);
+        inline_qos.put_bytes(pid::STATUS_INFO, &status.0.to_be_bytes());
+        if goodbye.reason == LostReason::LeaseExpired {
+            // It may go on where it was, and so do those who know it.
+            inline_qos.put_bytes(pid::vendor::LEASE_ENDED, &[]);
+        }
         let key: SharedBytes = encode_participant_key(prefix).into();
         let mut message = MessageBuilder::with_header(out, goodbye.header);
         message.info_ts(Some(now.wall));
@@ -212,7 +220,7 @@ impl Discovery {
             reader_id: EntityId::UNKNOWN,
             writer_id: EntityId::SPDP_WRITER,
             writer_sn: goodbye.sn,
-            inline_qos: &inline_qos_for_status(status, Some(&key_hash)),
+            inline_qos: &inline_qos.finish(),
             payload: PayloadSpec::Key(key),
         });
         message.finish(&places);

@@ -53,6 +53,7 @@ pub(crate) struct Goodbye {
     pub(crate) sn: SequenceNumber,
     /// It was an application of this host.
     pub(crate) own: bool,
+    pub(crate) reason: LostReason,
 }
 
 impl Relay {
@@ -93,7 +94,7 @@ impl Relay {
             // Those who know a participant of another host only miss it from now on if its lease has ended.
             if own || reason == LostReason::Left {
                 let sn = participant.latest.sample().0.next();
-                self.goodbyes.push(Goodbye { header: header_of(&participant.data), sn, own });
+                self.goodbyes.push(Goodbye { header: header_of(&participant.data), sn, own, reason });
             }
         }
         self.queue.retain(|(of, to)| *of != prefix && *to != Some(prefix));

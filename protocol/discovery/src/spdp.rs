@@ -6,7 +6,7 @@ use core::{cell::Cell, mem::replace};
 use dunlin_buf::Outbox;
 use dunlin_core::{Behaviour, Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
 use dunlin_rtps::ChangeKind;
-use dunlin_wire::{Data, Payload, ReceiverState, key_hash, size, status_info};
+use dunlin_wire::{Data, Payload, ReceiverState, key_hash, pid, size, status_info};
 
 use crate::{
     builtin::{Peer, match_writer},
@@ -203,7 +203,9 @@ impl Discovery {
         data: &Data<'_>,
         fx: &mut Vec<DiscoveryEffect>,
     ) {
-        let hash = data.inline_qos.as_ref().and_then(key_hash).map(|hash| Guid::from_bytes(hash).prefix);
+        let inline_qos = data.inline_qos.as_ref();
+        let hash = inline_qos.and_then(key_hash).map(|hash| Guid::from_bytes(hash).prefix);
+        let is_silent = inline_qos.is_some_and(|list| list.find(pid::vendor::LEASE_ENDED).is_some());
         let named = data.payload.bytes().and_then(|payload| decode_participant_key(payload).ok());
         match named.or(hash) {
             Some(prefix) if prefix == state.source_prefix => {
@@ -218,7 +220,13 @@ impl Discovery {
                 } else {
                     self.goodbyes.remember(prefix, goodbye);
                 }
-                self.remove_participant(prefix, LostReason::Left, fx);
+                if is_silent {
+                    self.remember_lost(now, prefix);
+                    self.remove_participant(prefix, LostReason::LeaseExpired, fx);
+                    self.keep_for_lost();
+                } else {
+                    self.remove_participant(prefix, LostReason::Left, fx);
+                }
             }
             Some(_) => self.stats.foreign_guid = self.stats.foreign_guid.saturating_add(1),
             None => self.count_error(DecodeError::Malformed, fx),
@@ -483,17 +491,22 @@ impl Discovery {
         let expired = self.participants.iter().filter(|(_, participant)| participant.expires <= now);
         let expired: Vec<GuidPrefix> = expired.map(|(prefix, _)| *prefix).collect();
         for prefix in expired {
-            if self.is_verified(prefix) {
-                let acknowledged = BuiltinTopic::ALL
-                    .map(|topic| self.writer_mut(topic).acked_by(Guid::new(prefix, topic.reader_id())));
-                self.lost.remember(now, prefix, acknowledged);
-            }
+            self.remember_lost(now, prefix);
             self.stats.leases_expired = self.stats.leases_expired.saturating_add(1);
             self.remove_participant(prefix, LostReason::LeaseExpired, fx);
         }
         self.keep_for_lost();
         let next = self.participants.values().map(|participant| participant.expires).min();
         self.lease_wakeup = next.filter(|next| *next != MonoTime::MAX);
+    }
+
+    /// Remembers how far a peer was that may only not be heard.
+    fn remember_lost(&mut self, now: MonoTime, prefix: GuidPrefix) {
+        if self.is_verified(prefix) {
+            let acknowledged = BuiltinTopic::ALL
+                .map(|topic| self.writer_mut(topic).acked_by(Guid::new(prefix, topic.reader_id())));
+            self.lost.remember(now, prefix, acknowledged);
+        }
     }
 
     /// Tells the built-in writers how far those are that were lost.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Count, millis, reader, reader_with, secs, taken, writer};
+use common::{Count, millis, reader, reader_with, secs, taken, writer, writer_in};
 use dunlin::config::{Architecture, Rate, Switch};
 use dunlin::qos::DataReaderQos;
 use dunlin::sim::{Node, Result, Sim};
@@ -183,6 +183,38 @@ fn a_program_that_dies_is_missed_and_the_others_go_on() {
         let [_, last] = writers;
         one.programs[1].run(|| drop(last));
         sim.run_until(|| writers_of(&reader) == 0, millis(100))?;
+        Ok(())
+    });
+}
+
+/// Its daemon tells the others when its lease has ended. It knows them still when it goes on, however much they have announced
+/// before and meanwhile.
+#[test]
+fn a_program_that_stood_still_goes_on_where_it_was() {
+    Sim::builder().delay(millis(1), millis(2)).seeds(0..5, |sim| {
+        let one = Host::new(sim, "one", 1)?;
+        let free = sim.node("free");
+        let heard = reader(&one.programs[0], "Count")?;
+        let counts = writer(&free, "Count")?;
+        let participant = counts.publisher().participant();
+        let name = |n: usize| format!("Other{n}");
+        let others = |range: std::ops::Range<usize>| -> Result<Vec<DataWriter<Count>>> {
+            range.map(|n| writer_in(&free, &participant, &name(n))).collect()
+        };
+        let before = others(0..20)?;
+        let known = heard.subscriber().participant();
+        sim.run_until(|| known.discovered_publications().len() == 21 && writers_of(&heard) == 1, secs(10))?;
+        one.programs[0].pause();
+        sim.run_until(|| readers_of(&counts) == 0, secs(30))?;
+        free.run(|| drop(before));
+        let _meanwhile = others(20..40)?;
+        sim.run_for(secs(60))?;
+        one.programs[0].resume();
+        sim.run_until(|| readers_of(&counts) == 1, secs(20))?;
+        sim.run_until(|| known.discovered_publications().len() == 21, secs(20))?;
+        free.run(|| counts.write(&Count { n: 7 }))?;
+        sim.run_for(secs(2))?;
+        assert_eq!(taken(&one.programs[0], &heard), [7]);
         Ok(())
     });
 }

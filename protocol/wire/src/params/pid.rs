@@ -203,6 +203,8 @@ pub mod vendor {
     pub const INTRODUCED_BY: u16 = 0x8d01;
     /// Dunlin, SPDP: prefix of the daemon through which a participant speaks and is spoken to.
     pub const BEHIND_DAEMON: u16 = 0x8d02;
+    /// Dunlin, inline, SPDP, of a goodbye that a daemon says: the participant did not leave, but was not heard for its lease.
+    pub const LEASE_ENDED: u16 = 0x8d03;
     /// OpenDDS, SPDP: `u32` flags.
     pub const OPENDDS_PARTICIPANT_FLAGS: u16 = 0xb005;
     /// Bit of [`OPENDDS_PARTICIPANT_FLAGS`]: durations inside QoS are written as RTPS fractions, not as nanoseconds.

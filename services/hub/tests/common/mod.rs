@@ -20,8 +20,12 @@ pub const fn secs(n: i64) -> Duration {
 }
 
 pub fn writer(node: &Node, topic: &str) -> Result<DataWriter<Count>> {
+    let participant = node.run(|| DomainParticipant::new(0))?;
+    writer_in(node, &participant, topic)
+}
+
+pub fn writer_in(node: &Node, participant: &DomainParticipant, topic: &str) -> Result<DataWriter<Count>> {
     node.run(|| {
-        let participant = DomainParticipant::new(0)?;
         let topic = participant.create_topic::<Count>(topic, &TopicQos::default())?;
         let qos = DataWriterQos::default().reliable().keep_all();
         Ok(participant.create_publisher(&PublisherQos::default())?.create_datawriter(&topic, &qos)?)
