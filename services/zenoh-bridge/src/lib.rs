@@ -20,6 +20,7 @@ mod origins;
 mod output;
 mod plan;
 mod queue;
+mod service;
 mod source;
 mod stats;
 mod token;

@@ -1,10 +1,11 @@
 //! Which routes there are to be, of what discovery knows.
 
 use crate::bridge::Shared;
-use crate::config::RouteConfig;
+use crate::config::{Direction, RouteConfig};
 use crate::down::{DownKey, Wish};
-use crate::key;
+use crate::key::{self, Convention};
 use crate::offer::Offer;
+use crate::service::{End, ServiceKey, Services, Style};
 use crate::up::UpKey;
 use dunlin::{EntityKind, Guid, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,8 @@ pub(crate) struct Plan {
     pub(crate) up: BTreeMap<UpKey, (Guid, RouteConfig)>,
     /// Routes from zenoh.
     pub(crate) down: BTreeMap<DownKey, Wish>,
+    /// Services of ROS 2.
+    pub(crate) services: Services,
     /// Writers of the domain that are no service's.
     pub(crate) present: BTreeSet<Guid>,
     /// Topics that do not pass, and why.
@@ -77,8 +80,36 @@ impl Plan {
         placed.map_err(|why| self.refused.insert((topic.to_owned(), why))).ok()
     }
 
+    /// Whether a topic is one of a service of ROS 2, which the convention has other keys for.
+    fn add_service(&mut self, shared: &Shared, names: (&str, &str), end: End, style: Style) -> bool {
+        let Ok(rule) = shared.config.route(names.0, names.1, "") else { return false };
+        if rule.convention != Convention::Ros2Dds {
+            return false;
+        }
+        let Some((name, type_name)) = ServiceKey::of_requests(names.0, names.1) else {
+            // Replies go where the requests come from.
+            return names.0.starts_with("rr/");
+        };
+        let scope = rule.scope.as_deref();
+        let placed = key::of_topic(rule.convention, scope, &format!("rt/{name}"), "");
+        match placed.map_err(|why| (names.0.to_owned(), why)) {
+            Ok(key) if rule.direction == Direction::Both => {
+                self.services.insert((end, ServiceKey { key: key.to_string(), name, type_name }), style);
+            }
+            Ok(_) => {
+                let why = "a service goes both ways; take direction = \"both\"".to_owned();
+                self.refused.insert((names.0.to_owned(), why));
+            }
+            Err(refused) => drop(self.refused.insert(refused)),
+        }
+        true
+    }
+
     fn add_writer(&mut self, shared: &Shared, writer: &Arc<PublicationBuiltinTopicData>) {
         let names = (&*writer.topic_name, &*writer.type_name);
+        if self.add_service(shared, names, End::Client, Style::Identity) {
+            return;
+        }
         for partition in partitions(&writer.publisher_qos.partition.names) {
             let Some((rule, key)) = self.place(shared, names, partition) else { continue };
             if !rule.direction.goes_out() {
@@ -97,6 +128,9 @@ impl Plan {
 
     fn add_reader(&mut self, shared: &Shared, reader: &Arc<SubscriptionBuiltinTopicData>) {
         let names = (&*reader.topic_name, &*reader.type_name);
+        if self.add_service(shared, names, End::Server, Style::of_vendor(reader.vendor)) {
+            return;
+        }
         let keyed = reader.guid.entity_id.kind() == EntityKind::ReaderWithKey;
         let offer = Offer::for_reader(&reader.qos, keyed);
         for partition in partitions(&reader.subscriber_qos.partition.names) {

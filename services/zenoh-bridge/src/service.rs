@@ -7,7 +7,8 @@ mod server;
 use crate::bridge::Shared;
 use crate::key;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, Reliability, SubscriberQos, TopicQos};
-use dunlin::{DataReader, DataReaderListener, DataWriter, SerializedData, StatusMask, VendorId};
+use dunlin::{DataReader, DataWriter, SerializedData, StatusMask, VendorId};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) use client::ClientRoute;
@@ -68,7 +69,10 @@ impl ServiceKey {
 }
 
 /// A topic of nothing but its name: the header of requests is in no type.
-fn topic(shared: &Shared, (name, type_name): &(String, String)) -> Result<dunlin::Topic<SerializedData>, String> {
+fn topic(
+    shared: &Shared,
+    (name, type_name): &(String, String),
+) -> Result<dunlin::Topic<SerializedData>, String> {
     shared
         .participant
         .create_serialized_topic(name, type_name, false, &TopicQos::default())
@@ -86,11 +90,14 @@ fn writer(shared: &Shared, names: &(String, String)) -> Result<DataWriter<Serial
         .map_err(|error| format!("the output cannot be created: {error}"))
 }
 
-fn reader(
-    shared: &Shared,
-    names: &(String, String),
-    listener: impl DataReaderListener<SerializedData>,
-) -> Result<DataReader<SerializedData>, String> {
+/// Its samples are taken by the thread that passes data to zenoh, which may have to wait.
+fn reader(shared: &Arc<Shared>, names: &(String, String)) -> Result<DataReader<SerializedData>, String> {
+    let woken = Arc::downgrade(shared);
+    let listener = move |_: &DataReader<SerializedData>| {
+        if let Some(shared) = woken.upgrade() {
+            shared.up_wake.wake();
+        }
+    };
     let most = i32::try_from(shared.config.limits.samples).unwrap_or(i32::MAX);
     let qos = DataReaderQos::default().reliable().keep_all().resource_limits(most, -1, -1);
     let subscriber = shared.participant.create_subscriber(&SubscriberQos::default());
@@ -106,13 +113,17 @@ fn reader(
 }
 
 /// What holds a route in the list of all.
+#[derive(Clone)]
 pub(crate) enum ServiceRoute {
     Client(Arc<ClientRoute>),
     Server(Arc<ServerRoute>),
 }
 
+/// The services that there are to be, each with how its server tells requests apart.
+pub(crate) type Services = BTreeMap<(End, ServiceKey), Style>;
+
 impl ServiceRoute {
-    pub(crate) fn new(shared: &Arc<Shared>, end: End, key: ServiceKey, style: Style) -> Result<Self, String> {
+    fn new(shared: &Arc<Shared>, end: End, key: ServiceKey, style: Style) -> Result<Self, String> {
         Ok(match end {
             End::Client => Self::Client(ClientRoute::new(shared, key)?),
             End::Server => Self::Server(ServerRoute::new(shared, key, style)?),
@@ -120,7 +131,7 @@ impl ServiceRoute {
     }
 
     /// Looks at what has to begin or to end.
-    pub(crate) fn tend(&self) -> Result<(), String> {
+    fn tend(&self) -> Result<(), String> {
         match self {
             Self::Client(route) => route.tend(),
             Self::Server(route) => {
@@ -129,4 +140,43 @@ impl ServiceRoute {
             }
         }
     }
+
+    /// Passes on what has arrived from the domain.
+    pub(crate) fn pump(&self) {
+        match self {
+            Self::Client(route) => route.pump(),
+            Self::Server(route) => route.pump(),
+        }
+    }
+}
+
+/// Opens and ends routes.
+pub(crate) fn plan(shared: &Arc<Shared>, wanted: &Services) {
+    for ((end, key), style) in wanted {
+        let known = shared.services().get(&(*end, key.clone())).cloned();
+        let route = match known {
+            Some(route) => Ok(route),
+            None if shared.services().len() >= shared.config.limits.routes => {
+                Err("there are as many services as limits.routes says".to_owned())
+            }
+            None => ServiceRoute::new(shared, *end, key.clone(), *style).inspect(|route| {
+                shared.services().insert((*end, key.clone()), route.clone());
+            }),
+        };
+        if let Err(why) = route.and_then(|route| route.tend()) {
+            shared.refuse(&key.name, &why);
+        }
+    }
+    // Ending one waits for those who are about to pass something on, so it is not done under the lock.
+    drop(take_over(&mut shared.services(), wanted));
+}
+
+/// The routes.
+pub(crate) type Routes = BTreeMap<(End, ServiceKey), ServiceRoute>;
+
+/// Takes out those that nobody needs any more.
+fn take_over(routes: &mut Routes, wanted: &Services) -> Routes {
+    let (kept, over) = std::mem::take(routes).into_iter().partition(|(key, _)| wanted.contains_key(key));
+    *routes = kept;
+    over
 }

@@ -19,7 +19,7 @@ const SITE: &str = "name = \"x\"\n[zenoh]\nlisten = \"tcp/127.0.0.1:0\"\n[[route
 
 #[test]
 fn check_looks_and_tells_the_line() {
-    for name in ["site.toml", "other-site.toml", "robot.toml"] {
+    for name in ["site.toml", "other-site.toml", "robot.toml", "services.toml"] {
         let well = output(&["--check", example(name).to_str().unwrap()]);
         assert!(well.status.success() && well.stderr.is_empty(), "{}", text(&well.stderr));
     }

@@ -4,6 +4,7 @@ use super::Shared;
 use crate::down::{DownRoute, Turn};
 use crate::plan::Plan;
 use crate::queue::News;
+use crate::service::ServiceRoute;
 use crate::types::NoTopic;
 use crate::up::{Question, UpKey, UpRoute};
 use dunlin::{
@@ -75,6 +76,7 @@ fn plan_once(shared: &Arc<Shared>) -> Duration {
     let mut plan = Plan::new(shared);
     shared.set_present(std::mem::take(&mut plan.present));
     let pending = plan_up(shared, &plan) | plan_down(shared, &plan);
+    crate::service::plan(shared, &plan.services);
     for (topic, why) in &plan.refused {
         shared.refuse(topic, why);
     }
@@ -164,6 +166,8 @@ pub(super) fn up(shared: &Arc<Shared>) {
     while shared.up_wake.wait(more.then_some(Duration::ZERO)) {
         let routes: Vec<_> = shared.ups().values().cloned().collect();
         more = routes.iter().fold(false, |more, route| route.pump() | more);
+        let services: Vec<_> = shared.services().values().cloned().collect();
+        services.iter().for_each(ServiceRoute::pump);
     }
 }
 

@@ -6,6 +6,7 @@ use crate::down::DownRoute;
 use crate::key::Convention;
 use crate::origins::Origins;
 use crate::queue::News;
+use crate::service::Routes;
 use crate::stats::{Count, Counts};
 use crate::token::{self, Announced};
 use crate::up::{Question, UpKey, UpRoute};
@@ -41,6 +42,7 @@ pub(crate) struct Shared {
     number: AtomicU32,
     ups: Mutex<BTreeMap<UpKey, Arc<UpRoute>>>,
     downs: Mutex<Vec<Arc<DownRoute>>>,
+    services: Mutex<Routes>,
     announced: Mutex<BTreeMap<SourceId, Arc<Announced>>>,
     /// Writers of the domain that are no service's.
     present: Mutex<BTreeSet<Guid>>,
@@ -78,6 +80,7 @@ impl Shared {
             number: AtomicU32::new(1),
             ups: Mutex::default(),
             downs: Mutex::default(),
+            services: Mutex::default(),
             announced: Mutex::default(),
             present: Mutex::default(),
             from_zenoh: Mutex::default(),
@@ -152,10 +155,15 @@ impl Shared {
         lock(&self.downs)
     }
 
+    pub(crate) fn services(&self) -> MutexGuard<'_, Routes> {
+        lock(&self.services)
+    }
+
     /// Ends all routes.
     pub(super) fn clear(&self) {
         let routes = (std::mem::take(&mut *self.ups()), std::mem::take(&mut *self.downs()));
-        drop(routes);
+        let services = std::mem::take(&mut *self.services());
+        drop((routes, services));
         lock(&self.questions).take();
     }
 

@@ -4,9 +4,7 @@ use super::request::{RequestId, little_endian, with_header, without_header};
 use super::{ServiceKey, Style};
 use crate::bridge::Shared;
 use crate::stats::Count;
-use dunlin::{
-    DataReader, DataReaderListener, DataWriter, SampleIdentity, SampleInfo, SerializedData, WriteParams,
-};
+use dunlin::{DataReader, DataWriter, SampleIdentity, SampleInfo, SerializedData, WriteParams};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -34,20 +32,7 @@ pub(crate) struct ClientRoute {
 /// What a client finds, while there is a server.
 struct Ends {
     replies: DataWriter<SerializedData>,
-    _requests: DataReader<SerializedData>,
-}
-
-struct Requests(Weak<ClientRoute>);
-
-impl DataReaderListener<SerializedData> for Requests {
-    fn on_data_available(&self, reader: &DataReader<SerializedData>) {
-        let Some(route) = self.0.upgrade() else { return };
-        for sample in reader.take(usize::MAX).unwrap_or_default() {
-            if let Some(data) = &sample.data {
-                route.request(reader, &sample.info, data.payload());
-            }
-        }
-    }
+    requests: DataReader<SerializedData>,
 }
 
 impl ClientRoute {
@@ -99,15 +84,23 @@ impl ClientRoute {
         match (self.wanted.load(Ordering::SeqCst), is_there) {
             (true, false) => {
                 let replies = super::writer(&self.shared, &self.key.replies())?;
-                let listener = Requests(self.this.clone());
-                // Not under the lock: a request may be there already.
-                let requests = super::reader(&self.shared, &self.key.requests(), listener)?;
-                *self.ends() = Some(Ends { replies, _requests: requests });
+                let requests = super::reader(&self.shared, &self.key.requests())?;
+                *self.ends() = Some(Ends { replies, requests });
             }
             (false, true) => drop(self.ends().take()),
             _ => {}
         }
         Ok(())
+    }
+
+    /// Passes on the requests that have arrived.
+    pub(super) fn pump(&self) {
+        let Some(reader) = self.ends().as_ref().map(|ends| ends.requests.clone()) else { return };
+        for sample in reader.take(usize::MAX).unwrap_or_default() {
+            if let Some(data) = &sample.data {
+                self.request(&reader, &sample.info, data.payload());
+            }
+        }
     }
 
     fn request(&self, reader: &DataReader<SerializedData>, info: &SampleInfo, payload: &[u8]) {

@@ -4,16 +4,15 @@ use super::request::{RequestId, little_endian, with_header, without_header};
 use super::{ServiceKey, Style};
 use crate::bridge::Shared;
 use crate::stats::Count;
-use dunlin::{
-    DataReader, DataReaderListener, DataWriter, SampleIdentity, SampleInfo, SerializedData, WriteParams,
-};
+use dunlin::{DataReader, DataWriter, SampleIdentity, SampleInfo, SerializedData, WriteParams};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use zenoh::Wait;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::query::{Query, Queryable};
+use zenoh::sample::Locality;
 
 /// Requests that wait for their replies.
 const PENDING: usize = 4096;
@@ -32,24 +31,11 @@ pub(crate) struct ServerRoute {
     key: ServiceKey,
     style: Style,
     requests: DataWriter<SerializedData>,
-    replies: Mutex<Option<DataReader<SerializedData>>>,
+    replies: DataReader<SerializedData>,
     pending: Mutex<BTreeMap<Named, (Query, Instant)>>,
     number: AtomicU64,
     shared: Arc<Shared>,
     zenoh: Mutex<Option<(Queryable<()>, LivelinessToken)>>,
-}
-
-struct Replies(Weak<ServerRoute>);
-
-impl DataReaderListener<SerializedData> for Replies {
-    fn on_data_available(&self, reader: &DataReader<SerializedData>) {
-        let Some(route) = self.0.upgrade() else { return };
-        for sample in reader.take(usize::MAX).unwrap_or_default() {
-            if let Some(data) = &sample.data {
-                route.reply(&sample.info, data.payload());
-            }
-        }
-    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -61,19 +47,18 @@ impl ServerRoute {
         let route = Arc::new(Self {
             style,
             requests: super::writer(shared, &key.requests())?,
-            replies: Mutex::default(),
+            replies: super::reader(shared, &key.replies())?,
             pending: Mutex::default(),
             number: AtomicU64::new(1),
             shared: Arc::clone(shared),
             zenoh: Mutex::default(),
             key,
         });
-        let replies = super::reader(shared, &route.key.replies(), Replies(Arc::downgrade(&route)))?;
-        *lock(&route.replies) = Some(replies);
         let asked = Arc::downgrade(&route);
         let queryable = shared
             .session
             .declare_queryable(route.key.key.clone())
+            .allowed_origin(Locality::Remote)
             .callback(move |query| {
                 if let Some(route) = asked.upgrade() {
                     route.request(query);
@@ -128,6 +113,15 @@ impl ServerRoute {
             Err(error) => {
                 counts.one(Count::NotWritten);
                 _ = query.reply_err(error.to_string()).wait();
+            }
+        }
+    }
+
+    /// Passes on the replies that have arrived.
+    pub(super) fn pump(&self) {
+        for sample in self.replies.take(usize::MAX).unwrap_or_default() {
+            if let Some(data) = &sample.data {
+                self.reply(&sample.info, data.payload());
             }
         }
     }

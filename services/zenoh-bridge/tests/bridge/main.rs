@@ -5,5 +5,6 @@ mod conventions;
 mod hostile;
 mod outage;
 mod python;
+mod services;
 mod sites;
 mod support;
