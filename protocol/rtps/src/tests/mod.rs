@@ -12,6 +12,7 @@ mod met_again;
 mod model;
 mod overheard;
 mod reader_side;
+mod repair_credit;
 mod separation;
 mod shared_memory;
 mod stateless;

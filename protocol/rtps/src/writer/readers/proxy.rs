@@ -190,6 +190,10 @@ impl ReaderProxy {
             // A volatile reader that asks for what it had acknowledged has forgotten this writer and met it again: to
             // the reader all that is older than the new meeting.
             self.start = self.acked;
+        } else if base <= self.acked
+            && let Some(account) = self.account.if_made()
+        {
+            account.begins_anew(now, self.acked);
         }
         self.start_known |= base > self.start;
         if set.is_empty() && base > self.start && self.requests.fragments.is_empty() {

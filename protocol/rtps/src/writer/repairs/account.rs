@@ -3,7 +3,7 @@
 
 use super::log::RepairLog;
 use crate::lazy::Blank;
-use dunlin_core::{Duration, MonoTime, SequenceNumber};
+use dunlin_core::{Duration, MonoTime, SequenceNumber, SnRange, SnRanges};
 
 /// So often a change may be repaired for one reader at any speed: enough where nine of ten datagrams are lost.
 const TIMES: u64 = 8;
@@ -11,12 +11,20 @@ const TIMES: u64 = 8;
 const OVERHEAD: u64 = 256;
 /// Octets in a second beyond that.
 const PER_SECOND: u64 = 1 << 20;
+/// Most intervals of changes that are remembered as paid for: more than an ACKNACK can name.
+const MAX_GRANTED: usize = 256;
+/// A reader that forgets its writer is given what it had acknowledged once more, so often at most.
+const ANEW: Duration = Duration::from_secs(30);
+
 /// The repairs of one reader that have to be accounted for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RepairAccount {
     pub(crate) log: RepairLog,
-    /// Changes up to here were asked for, and paid for once.
-    granted: SequenceNumber,
+    /// Changes that were asked for, and paid for once. They are asked for in any order: a fragment of a new one while those
+    /// before it are still being sent.
+    granted: SnRanges,
+    /// When it last began anew.
+    anew_at: Option<MonoTime>,
     /// Octets that may be sent without limit of time.
     credit: u64,
     /// What was sent beyond that is paid by then.
@@ -24,17 +32,41 @@ pub(crate) struct RepairAccount {
 }
 
 impl Blank for RepairAccount {
-    const BLANK: &'static Self =
-        &Self { log: RepairLog::new(), granted: SequenceNumber::ZERO, credit: 0, paid_at: MonoTime(0) };
+    const BLANK: &'static Self = &Self {
+        log: RepairLog::new(),
+        granted: SnRanges::new(),
+        anew_at: None,
+        credit: 0,
+        paid_at: MonoTime(0),
+    };
 }
 
 impl RepairAccount {
     /// A change of so many octets is to be repaired.
     pub(crate) fn grant(&mut self, sn: SequenceNumber, octets: usize) {
-        if sn > self.granted {
-            self.granted = sn;
-            let octets = u64::try_from(octets).unwrap_or(u64::MAX).saturating_add(OVERHEAD);
-            self.credit = self.credit.saturating_add(octets.saturating_mul(TIMES));
+        if self.granted.contains(sn) {
+            return;
+        }
+        while !self.granted.insert(SnRange::new(sn, sn), MAX_GRANTED) {
+            self.close_lowest_gap();
+        }
+        let octets = u64::try_from(octets).unwrap_or(u64::MAX).saturating_add(OVERHEAD);
+        self.credit = self.credit.saturating_add(octets.saturating_mul(TIMES));
+    }
+
+    /// What lies between the two lowest intervals has arrived most likely; it counts as paid for.
+    fn close_lowest_gap(&mut self) {
+        if let [lowest, next, ..] = *self.granted.as_slice() {
+            self.granted.insert(SnRange::new(lowest.first, next.last), MAX_GRANTED);
+        }
+    }
+
+    /// The reader asks for what it had acknowledged, from the first change that it lacks on: it has forgotten its writer, and
+    /// may need all of that again.
+    pub(crate) fn begins_anew(&mut self, now: MonoTime, acknowledged: SequenceNumber) {
+        if self.anew_at.is_none_or(|before| now >= before.plus(ANEW)) {
+            self.anew_at = Some(now);
+            self.granted.remove_through(acknowledged);
         }
     }
 
@@ -63,7 +95,7 @@ impl RepairAccount {
     /// Changes up to here have arrived. What was granted for them and not needed is not for others.
     pub(crate) fn acknowledged(&mut self, through: SequenceNumber) {
         self.log.acknowledged(through);
-        if through >= self.granted {
+        if self.granted.last().is_none_or(|last| through >= last) {
             self.credit = 0;
         }
     }
@@ -92,6 +124,40 @@ mod tests {
         account.grant(SequenceNumber(6), 744);
         account.spend(at(600), 8_000);
         assert!(account.ready_at() <= at(600));
+    }
+
+    #[test]
+    fn each_change_has_its_credit_in_whatever_order_they_are_asked_for() {
+        let mut account = RepairAccount::default();
+        let pay = |account: &mut RepairAccount, sn| {
+            account.grant(SequenceNumber(sn), 744);
+            (0..TIMES).for_each(|_| account.spend(at(7), 1_000));
+            account.ready_at() <= at(7)
+        };
+        assert!(pay(&mut account, 1_000));
+        assert!((1..1_000).rev().all(|sn| pay(&mut account, sn)));
+        assert!(!pay(&mut account, 5));
+        // Every other one, more than are remembered apart: still each once.
+        let mut account = RepairAccount::default();
+        assert!((1..2_000).all(|sn| pay(&mut account, 2 * sn)));
+        assert!(account.granted.interval_count() <= MAX_GRANTED);
+        assert!(!pay(&mut account, 2));
+    }
+
+    #[test]
+    fn what_was_acknowledged_is_paid_for_again_once_in_a_while() {
+        let mut account = RepairAccount::default();
+        let given = |account: &mut RepairAccount, now| {
+            account.acknowledged(SequenceNumber(5));
+            account.begins_anew(at(now), SequenceNumber(5));
+            account.grant(SequenceNumber(5), 744);
+            account.spend(at(now), 8_000);
+            account.ready_at() <= at(now)
+        };
+        account.grant(SequenceNumber(5), 744);
+        for (now, expected) in [(0, true), (1_000, false), (29_000, false), (31_000, true), (33_000, false)] {
+            assert_eq!(given(&mut account, now), expected, "{now}");
+        }
     }
 
     #[test]
