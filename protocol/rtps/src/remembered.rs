@@ -19,23 +19,34 @@ pub struct Life {
 }
 
 /// How far endpoints were that have been lost, the longest lost first.
-#[derive(Debug, Default)]
-pub(crate) struct Remembered(Vec<(Guid, Life, SequenceNumber)>);
+#[derive(Debug)]
+pub(crate) struct Remembered<T>(Vec<(Guid, Life, T)>);
 
-impl Remembered {
-    pub(crate) fn put(&mut self, guid: Guid, life: Life, sn: SequenceNumber) {
+impl<T> Default for Remembered<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Remembered<T> {
+    pub(crate) fn put(&mut self, guid: Guid, life: Life, place: T) {
         self.take(guid, None);
         if self.0.len() >= MAX_REMEMBERED {
             self.0.remove(0);
         }
-        self.0.push((guid, life, sn));
+        self.0.push((guid, life, place));
     }
 
     /// What is known of an endpoint that is met again; nothing of one that only has the GUID of another, which is gone for good.
-    pub(crate) fn take(&mut self, guid: Guid, life: Option<Life>) -> Option<SequenceNumber> {
+    pub(crate) fn take(&mut self, guid: Guid, life: Option<Life>) -> Option<T> {
         let at = self.0.iter().position(|(known, ..)| *known == guid)?;
-        let (_, before, sn) = self.0.remove(at);
-        (life == Some(before)).then_some(sn)
+        let (_, before, place) = self.0.remove(at);
+        (life == Some(before)).then_some(place)
+    }
+
+    /// How far an endpoint was that is still lost.
+    pub(crate) fn get_mut(&mut self, guid: Guid) -> Option<&mut T> {
+        self.0.iter_mut().find(|(known, ..)| *known == guid).map(|(.., place)| place)
     }
 }
 

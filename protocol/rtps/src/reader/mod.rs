@@ -25,7 +25,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use dunlin_buf::{BufPool, Outbox};
 use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, SequenceNumber};
-use proxy::WriterProxy;
+use proxy::{Standpoint, WriterProxy};
 use room::Shares;
 
 /// A reader with its matched writers.
@@ -47,8 +47,8 @@ pub struct Reader {
     /// Counts of the last ACKNACK and of the last NACK_FRAG.
     acknacks: i32,
     nack_frags: i32,
-    /// The next change of writers whose participants were not heard for their lease.
-    lost_writers: Remembered,
+    /// How far writers were whose participants were not heard for their lease.
+    lost_writers: Remembered<Standpoint>,
     /// For [`take_newly_acknowledged_match`](Self::take_newly_acknowledged_match).
     newly_acknowledged: bool,
     stats: ReaderStats,
@@ -107,10 +107,10 @@ impl Reader {
         let reliable = writer.reliable && self.cfg.reliable;
         let mut proxy = WriterProxy::new(writer, reliable, self.cfg.ack_suppression);
         let before = self.lost_writers.take(proxy.guid(), life);
-        before.into_iter().for_each(|next| proxy.resume(next));
         if self.cfg.acknowledge_on_commit {
             proxy.acknowledge_on_commit();
         }
+        before.into_iter().for_each(|before| proxy.resume(before));
         if reliable {
             proxy.ack.preemptive_due = Some(now.mono.plus(self.cfg.preemptive_ack_delay));
             self.shares.add();
@@ -157,8 +157,8 @@ impl Reader {
     /// when it was not matched.
     pub fn lose_writer(&mut self, writer: Guid, life: Option<Life>) -> bool {
         let known = self.find(writer).and_then(|index| self.writers.get(index));
-        if let Some((life, next)) = life.zip(known.and_then(|proxy| proxy.place())) {
-            self.lost_writers.put(writer, life, next);
+        if let Some((life, place)) = life.zip(known.and_then(|proxy| proxy.standpoint())) {
+            self.lost_writers.put(writer, life, place);
         }
         self.unmatch_writer(writer)
     }
@@ -192,11 +192,31 @@ impl Reader {
     }
 
     /// The application has stored everything of a writer up to `through`: it is acknowledged, and that is told at once. For readers
-    /// with [`ReaderConfig::acknowledge_on_commit`]; nothing happens if the writer is not matched any more.
+    /// with [`ReaderConfig::acknowledge_on_commit`]. A writer that is lost is told when it is met again in the same life; nothing
+    /// happens if it is not matched any more otherwise.
     pub fn commit(&mut self, now: Now, writer: Guid, through: SequenceNumber, out: &mut Outbox) {
-        let Some(index) = self.find(writer) else { return };
+        let Some(index) = self.find(writer) else {
+            if let Some(place) = self.lost_writers.get_mut(writer) {
+                place.commit(through);
+            }
+            return;
+        };
         let more = self.writers.get_mut(index).is_some_and(|proxy| proxy.reliable && proxy.commit(through));
         if more {
+            self.send_acknack(now.mono, index, true, out);
+        }
+    }
+
+    /// A change that was taken to be shown is not, so the application cannot commit it: it expired, say, or its set is not complete.
+    /// What can be acknowledged by that is told at once.
+    pub fn forgo_commit(&mut self, now: Now, writer: Guid, sn: SequenceNumber, out: &mut Outbox) {
+        let Some(index) = self.find(writer) else {
+            if let Some(place) = self.lost_writers.get_mut(writer) {
+                place.forgo_commit(sn);
+            }
+            return;
+        };
+        if self.writers.get_mut(index).is_some_and(|proxy| proxy.reliable && proxy.forgo_commit(sn)) {
             self.send_acknack(now.mono, index, true, out);
         }
     }

@@ -108,31 +108,41 @@ pub(super) struct WriterProxy {
     /// The sink has rejected the expected change, which is the first in the store.
     pub(super) blocked: bool,
     pub(super) echoes: EchoGate,
-    /// What the application has yet to commit, if it acknowledges itself.
-    uncommitted: Option<Box<Uncommitted>>,
+    /// Changes that the application was shown and has yet to commit, if it acknowledges itself.
+    uncommitted: Option<Box<SnRanges>>,
     pub(super) ack: AckState,
 }
 
-/// Changes that the application was shown and has not committed.
-#[derive(Debug, Default)]
-struct Uncommitted {
-    /// The first one of which that is possible.
-    first: Option<SequenceNumber>,
-    last_shown: SequenceNumber,
+/// How far a reader was with a writer that it loses.
+#[derive(Clone, Debug)]
+pub(super) struct Standpoint {
+    /// The first change that was neither delivered nor counted.
+    next: SequenceNumber,
+    /// What was shown and not committed.
+    uncommitted: SnRanges,
 }
 
-impl Uncommitted {
-    fn shown(&mut self, sn: SequenceNumber) {
-        self.first.get_or_insert(sn);
-        self.last_shown = sn;
+impl Standpoint {
+    /// The application has everything up to `through`.
+    pub(super) fn commit(&mut self, through: SequenceNumber) {
+        self.uncommitted.remove_through(through);
     }
 
-    fn commit(&mut self, through: SequenceNumber) {
-        if self.first.is_some_and(|first| first <= through) {
-            self.first = (through < self.last_shown).then(|| through.next());
-        }
+    /// It cannot commit a change.
+    pub(super) fn forgo_commit(&mut self, sn: SequenceNumber) {
+        forgo(&mut self.uncommitted, sn);
     }
 }
+
+/// Takes a change out of those that are to be committed. If there are too many intervals, it waits for the next commit.
+fn forgo(uncommitted: &mut SnRanges, sn: SequenceNumber) {
+    if uncommitted.interval_count() < MAX_UNCOMMITTED {
+        uncommitted.remove(sn);
+    }
+}
+
+/// Most intervals of changes that are shown and not committed; beyond them what lies between counts with them.
+const MAX_UNCOMMITTED: usize = 256;
 
 impl WriterProxy {
     pub(super) fn new(cfg: WriterProxyConfig, reliable: bool, quiet: Duration) -> Self {
@@ -187,23 +197,45 @@ impl WriterProxy {
     pub(super) fn commit(&mut self, through: SequenceNumber) -> bool {
         let before = self.unacknowledged();
         if let Some(uncommitted) = &mut self.uncommitted {
-            uncommitted.commit(through);
+            uncommitted.remove_through(through);
         }
         self.unacknowledged() > before
     }
 
+    /// The application cannot commit a change. True if more can be acknowledged by that.
+    pub(super) fn forgo_commit(&mut self, sn: SequenceNumber) -> bool {
+        let before = self.unacknowledged();
+        if let Some(uncommitted) = &mut self.uncommitted {
+            forgo(uncommitted, sn);
+        }
+        self.unacknowledged() > before
+    }
+
+    /// The expected change is shown, and acknowledged when the application commits it.
+    fn shown(&mut self) {
+        let Some(uncommitted) = &mut self.uncommitted else { return };
+        let own = SnRange::new(self.expected, self.expected);
+        if !uncommitted.insert(own, MAX_UNCOMMITTED) {
+            let from = uncommitted.last().unwrap_or(self.expected);
+            uncommitted.insert(SnRange::new(from, self.expected), MAX_UNCOMMITTED);
+        }
+    }
+
     /// The first change that is not to be acknowledged.
     pub(super) fn unacknowledged(&self) -> SequenceNumber {
-        let first = self.uncommitted.as_ref().and_then(|uncommitted| uncommitted.first);
+        let first = self.uncommitted.as_ref().and_then(|uncommitted| uncommitted.first());
         first.map_or(self.expected, |first| first.min(self.expected))
     }
 
     /// Goes on with a writer that was lost, of which everything before `next` was delivered or counted. A volatile reader takes
     /// no change twice; another one is given the history again, like any late joiner, and counts only what it never had. So does
-    /// who is best-effort, which takes what comes.
-    pub(super) fn resume(&mut self, next: SequenceNumber) {
+    /// who is best-effort, which takes what comes. What was not committed still waits for that.
+    pub(super) fn resume(&mut self, Standpoint { next, uncommitted }: Standpoint) {
         self.resumed = true;
         self.uncounted_before = next;
+        if let Some(known) = &mut self.uncommitted {
+            **known = uncommitted;
+        }
         if self.reliable && !self.cfg.durable {
             self.started = true;
             self.expected = next;
@@ -215,8 +247,14 @@ impl WriterProxy {
         self.resumed.then_some(self.uncounted_before)
     }
 
+    /// How far it is, if that is known.
+    pub(super) fn standpoint(&self) -> Option<Standpoint> {
+        let uncommitted = || self.uncommitted.as_deref().cloned().unwrap_or_default();
+        self.place().map(|next| Standpoint { next, uncommitted: uncommitted() })
+    }
+
     /// The first change that was neither delivered nor counted, if that is known.
-    pub(super) fn place(&self) -> Option<SequenceNumber> {
+    fn place(&self) -> Option<SequenceNumber> {
         let settled = if self.resumed { self.uncounted_before } else { SequenceNumber::FIRST };
         let begun = self.started || self.told || !self.reliable;
         let known = self.resumed || (self.synced && begun);
@@ -442,8 +480,8 @@ impl WriterProxy {
     ) {
         match delivery {
             Delivery::Accepted | Delivery::Dropped => {
-                if let (Some(uncommitted), Delivery::Accepted) = (&mut self.uncommitted, delivery) {
-                    uncommitted.shown(self.expected);
+                if delivery == Delivery::Accepted {
+                    self.shown();
                 }
                 stats.delivered = stats.delivered.saturating_add(1);
                 self.started = true;

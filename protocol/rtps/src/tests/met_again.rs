@@ -2,7 +2,7 @@
 //! again under its old name do not, however far they are by then.
 
 use super::support::*;
-use crate::{ReaderConfig, WriterConfig};
+use crate::{ReaderConfig, ReaderProxyConfig, WriterConfig};
 use alloc::vec::Vec;
 use dunlin_core::SequenceNumber;
 
@@ -134,4 +134,57 @@ fn a_best_effort_reader_that_is_given_nothing_for_some_time_still_knows_what_it_
     }
     [1, 7].into_iter().for_each(|sn| target.on_data(at(LONG_AFTER), sn));
     assert_eq!(target.sink.lost, 1);
+}
+
+/// A reader that acknowledges what is committed, with three changes that it was shown.
+fn storing(durable: bool) -> (Source, Target) {
+    let mut source = Source::new(WriterConfig { transient_local: durable, ..WriterConfig::default() });
+    let cfg = ReaderConfig { acknowledge_on_commit: true, ..ReaderConfig::default() };
+    let mut target = Target::new(1, cfg);
+    target.match_writer_of(at(0), life(1), durable);
+    source.match_reader(at(0), ReaderProxyConfig { durable, ..reader_proxy(1) });
+    (0..3).for_each(|_| _ = source.write(at(1), 10));
+    talk(&mut source, &mut target, 2);
+    assert_eq!((&target.sink.got[..], source.writer.acked_by_all()), (&[1, 2, 3][..], SequenceNumber(0)));
+    (source, target)
+}
+
+fn meet_again(source: &mut Source, target: &mut Target, durable: bool) {
+    target.match_writer_of(at(LONG_AFTER), life(1), durable);
+    let Source { writer, history, out } = source;
+    let proxy = ReaderProxyConfig { durable, ..reader_proxy(1) };
+    writer.match_reader_of(at(LONG_AFTER), life(5), proxy, history, out);
+    talk(source, target, LONG_AFTER);
+}
+
+#[test]
+fn what_was_shown_and_not_committed_before_the_lease_ended_is_not_acknowledged_after_it() {
+    for (durable, had) in [(false, true), (true, true), (true, false)] {
+        let (mut source, mut target) = storing(durable);
+        assert!(target.reader.lose_writer(WRITER, life(1)));
+        assert!(source.writer.lose_reader(reader_guid(1), life(5)));
+        // One that knows what it had drops copies.
+        target.sink.drops = had;
+        meet_again(&mut source, &mut target, durable);
+        assert_eq!(source.writer.acked_by_all(), SequenceNumber(0), "{durable} {had}");
+        target.sink.drops = false;
+        for through in [2, 3] {
+            let later = LONG_AFTER + 1_000_000 * through as u64;
+            target.reader.commit(at(later), WRITER, SequenceNumber(through), &mut target.out);
+            talk(&mut source, &mut target, later);
+            assert_eq!(source.writer.acked_by_all(), SequenceNumber(through), "{durable} {had}");
+        }
+    }
+}
+
+#[test]
+fn what_is_committed_while_the_writer_is_lost_is_acknowledged_when_it_is_met_again() {
+    for (through, acked) in [(2, 2), (3, 3)] {
+        let (mut source, mut target) = storing(false);
+        assert!(target.reader.lose_writer(WRITER, life(1)));
+        assert!(source.writer.lose_reader(reader_guid(1), life(5)));
+        target.reader.commit(at(1_000_000), WRITER, SequenceNumber(through), &mut target.out);
+        meet_again(&mut source, &mut target, false);
+        assert_eq!(source.writer.acked_by_all(), SequenceNumber(acked));
+    }
 }

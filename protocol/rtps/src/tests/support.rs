@@ -137,10 +137,15 @@ pub(crate) struct Sink {
     pub(crate) lost: u64,
     /// Changes it still has room for, if bounded.
     pub(crate) room: Option<usize>,
+    /// It takes everything for copies of what it has had.
+    pub(crate) drops: bool,
 }
 
 impl DeliverySink for Sink {
     fn deliver(&mut self, _now: Now, change: &Received<'_>) -> Delivery {
+        if self.drops {
+            return Delivery::Dropped;
+        }
         match &mut self.room {
             Some(0) => return Delivery::Rejected,
             Some(room) => *room -= 1,

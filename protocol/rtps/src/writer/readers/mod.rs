@@ -29,7 +29,7 @@ pub(super) struct Readers {
     /// Their GUIDs in the same order, close together for the search.
     guids: Vec<Guid>,
     /// What readers had acknowledged whose participants were not heard for their lease.
-    lost: Remembered,
+    lost: Remembered<SequenceNumber>,
 
     // Those that are sent new data
     routes: Routes,
