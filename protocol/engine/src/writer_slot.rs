@@ -548,7 +548,9 @@ impl WriterSlot {
             });
         } else {
             core.writer.update_reader(remote.guid, proxy.unicast, proxy.multicast);
-            core.writer.set_reader_filter(remote.guid, proxy.filter);
+            core.progressing(out, |core, out| {
+                core.writer.set_reader_filter(remote.guid, proxy.filter, &core.cache, &mut out.outbox);
+            });
             core.set_separation(now, remote.guid, proxy.minimum_separation, out);
         }
         self.arm(core, out);

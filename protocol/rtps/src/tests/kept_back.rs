@@ -210,3 +210,32 @@ fn readers_in_memory_are_told_what_was_filtered_first() {
     }
     assert_eq!((inside.sink.got.as_slice(), inside.sink.lost), ([1, 4].as_slice(), 0));
 }
+
+/// What a reader was not sent by the filter that it had it is told of before it has none: then nothing tells of anything.
+#[test]
+fn a_best_effort_reader_that_gives_up_its_filter_has_lost_nothing() {
+    for separation in [false, true] {
+        let mut source = Source::new(WriterConfig { reliable: false, ..Default::default() });
+        let mut target = Target::new(0, ReaderConfig { reliable: false, ..ReaderConfig::default() });
+        target.match_writer(at(0), false);
+        let large: Option<Arc<dyn ReaderFilter>> = Some(Arc::new(Large));
+        let filter = large.clone().filter(|_| !separation);
+        let minimum_separation = Duration::from_secs(i64::from(separation));
+        source.match_reader(at(0), ReaderProxyConfig { filter, minimum_separation, ..proxy(false) });
+        for (n, len) in [10_000, 100, 100, 100].into_iter().enumerate() {
+            source.write(at(n as u64), len);
+        }
+        let Source { writer, history, out } = &mut source;
+        let guid = reader_guid(0);
+        if separation {
+            // Gone before it could leave, as by KEEP_LAST or LIFESPAN.
+            (2..=4).for_each(|sn| history.remove(sn));
+            writer.set_reader_separation(at(4), guid, Duration::ZERO, history, out);
+        } else {
+            assert!(writer.set_reader_filter(guid, None, history, out));
+        }
+        source.write(at(5), 100);
+        drain(&mut source.out).iter().for_each(|packet| target.receive(at(6), packet));
+        assert_eq!((target.sink.got.as_slice(), target.sink.lost), ([1, 5].as_slice(), 0), "{separation}");
+    }
+}

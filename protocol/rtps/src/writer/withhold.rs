@@ -22,12 +22,20 @@ use dunlin_wire::{Gap, MessageBuilder, size};
 
 /// What readers want by its content, and what they are told of the rest.
 impl Writer {
-    /// Replaces the filter of a matched reader, for what is sent from now on; false when it is not matched.
-    pub fn set_reader_filter(&mut self, reader: Guid, filter: Option<Arc<dyn ReaderFilter>>) -> bool {
-        let Some(proxy) = self.readers.by_guid_mut(reader) else {
-            return false;
-        };
-        proxy.cfg.filter = filter;
+    /// Replaces the filter of a matched reader, for what is sent from now on; false when it is not matched. It is told first what
+    /// it was not sent: without filters nobody looks before new data whether there is something to tell.
+    pub fn set_reader_filter(
+        &mut self,
+        reader: Guid,
+        filter: Option<Arc<dyn ReaderFilter>>,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) -> bool {
+        let Some(index) = self.readers.find(reader) else { return false };
+        self.tell_unannounced(index, history, out);
+        if let Some(proxy) = self.readers.get_mut(index) {
+            proxy.cfg.filter = filter;
+        }
         self.withheld.survey(&self.readers);
         true
     }
@@ -163,10 +171,13 @@ impl Writer {
 
     /// Tells all readers what they did not get.
     pub(super) fn announce_all_withheld(&mut self, history: &dyn WriterHistory, out: &mut Outbox) {
-        for index in 0..self.readers.len() {
-            if self.readers.get(index).is_some_and(|proxy| !proxy.unannounced.is_empty()) {
-                self.announce_withheld(index, false, history, out);
-            }
+        (0..self.readers.len()).for_each(|index| self.tell_unannounced(index, history, out));
+    }
+
+    /// Tells a reader what it did not get, if there is anything.
+    fn tell_unannounced(&mut self, index: usize, history: &dyn WriterHistory, out: &mut Outbox) {
+        if self.readers.get(index).is_some_and(|proxy| !proxy.unannounced.is_empty()) {
+            self.announce_withheld(index, false, history, out);
         }
     }
 
@@ -236,6 +247,7 @@ impl Writer {
             return;
         }
         self.release_kept(now.mono, index, history, out);
+        self.tell_unannounced(index, history, out);
         let pushed = self.transmission.pushed();
         if let Some(proxy) = self.readers.get_mut(index) {
             let before = core::mem::replace(&mut proxy.separation, Separation::new(minimum, pushed));

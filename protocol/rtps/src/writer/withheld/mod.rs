@@ -46,6 +46,9 @@ pub(super) struct Kept {
 /// Order of calls for each change, while [`is_on`](Self::is_on): [`select`](Self::select); then, for a change that is new,
 /// [`keep_back`](Self::keep_back) for each reader that it comes too soon for, and [`refresh_held`](Self::refresh_held). Changes
 /// that share a datagram with it: [`is_for_the_same`](Self::is_for_the_same), then [`note_joined`](Self::note_joined).
+///
+/// At most one change is undecided at a time: the next is asked about when the one before it has left, so one number tells which
+/// are decided.
 #[derive(Debug, Default)]
 pub(super) struct Withheld {
     // Who does not get a change
