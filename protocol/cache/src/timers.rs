@@ -157,6 +157,14 @@ pub(crate) fn periods_missed(due: MonoTime, now: MonoTime, period: Duration) -> 
     (u32::try_from(count).unwrap_or(u32::MAX), next)
 }
 
+/// Periods that are shorter are counted together.
+const SHORT: Duration = Duration::from_millis(1);
+
+/// When to look again at a deadline that is due at `due`: a period of nanoseconds must not keep the timer busy for ever.
+pub(crate) fn next_look(now: MonoTime, due: MonoTime, period: Duration) -> MonoTime {
+    if period < SHORT { due.max(now.plus(SHORT)) } else { due }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -180,6 +180,9 @@ impl WriterCache {
         self.unlink(id);
         self.changes.clear(id);
         self.forget_if_unused(owner);
+        if !self.ends.is_empty() {
+            self.end_after(sn);
+        }
     }
 
     #[inline]

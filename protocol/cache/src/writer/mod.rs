@@ -1,6 +1,7 @@
 //! A writer's history (RTPS 2.5 §8.2.3 HistoryCache; DDS 1.4 §2.2.2.4.2 and §2.2.3.18).
 
 mod config;
+mod ends;
 mod index;
 mod instance;
 mod octets;
@@ -20,6 +21,7 @@ use crate::limits::Limits;
 use crate::list::List;
 use crate::slab::{Id, NIL, Slab};
 use crate::timers::{DeadlineMissed, TimerHeap, expiry};
+use ends::SetEnds;
 use index::SnIndex;
 use instance::{CROWDED, Entry, Instance, Shelf, Shelves};
 use octets::Octets;
@@ -51,8 +53,8 @@ pub struct WriterCache {
     deadlines: TimerHeap,
     /// Missed deadlines that the timer has yet to report.
     overdue: Vec<DeadlineMissed>,
-    /// The ends of coherent sets, with the first change of their sets. They count as no samples.
-    ends: Vec<(SequenceNumber, SequenceNumber)>,
+    /// The ends of coherent sets. They count as no samples.
+    ends: SetEnds,
     /// What is kept for late joiners alone, if that is not what HISTORY keeps.
     service: Option<Service>,
 }
@@ -90,7 +92,7 @@ impl WriterCache {
             expiries: TimerHeap::new(),
             deadlines: TimerHeap::new(),
             overdue: Vec::new(),
-            ends: Vec::new(),
+            ends: SetEnds::default(),
         }
     }
 
@@ -197,7 +199,7 @@ impl WriterCache {
         inline_qos: SharedBytes,
         acked_by_all: SequenceNumber,
     ) -> SequenceNumber {
-        self.drop_ends(acked_by_all);
+        self.ends_acked(acked_by_all);
         let sn = self.last_sn.next();
         self.last_sn = sn;
         let change = Change {
@@ -210,25 +212,12 @@ impl WriterCache {
         };
         let entry = self.changes.insert(Entry::new(change, NIL));
         self.index.push(sn, entry);
-        self.ends.push((first, sn));
+        self.ends.push(first, sn);
         sn
     }
 
-    /// Drops the ends of sets of which nothing else is left.
-    fn drop_ends(&mut self, acked: SequenceNumber) {
-        let mut ends = core::mem::take(&mut self.ends);
-        ends.retain(|(first, sn)| {
-            let Some(entry) = self.index.get(*sn) else { return false };
-            let over = *sn <= acked && self.index.at_or_after(*first).is_none_or(|(next, _)| next >= *sn);
-            if over {
-                self.remove_change(entry);
-            }
-            !over
-        });
-        self.ends = ends;
-    }
-
-    /// Samples that count against the limits of the writer: without the ends of sets and what is stored.
+    /// Samples that count against the limits of the writer: without the ends of sets and what is stored. `changes` has all three;
+    /// an end is of no instance and so never stored.
     fn sample_count(&self) -> usize {
         let stored = self.service.as_ref().map_or(0, Service::len);
         self.changes.len().saturating_sub(self.ends.len()).saturating_sub(stored)
@@ -340,9 +329,7 @@ impl WriterCache {
                 self.remove_change(id);
             }
         }
-        if !self.ends.is_empty() {
-            self.drop_ends(acked_by_all);
-        }
+        self.ends_acked(acked_by_all);
         before.saturating_sub(self.changes.len())
     }
 

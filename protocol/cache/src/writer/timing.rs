@@ -6,7 +6,7 @@ use dunlin_core::{Duration, MonoTime, Now};
 
 use super::WriterCache;
 use crate::slab::Id;
-use crate::timers::{DeadlineMissed, TimerHeap, periods_missed};
+use crate::timers::{DeadlineMissed, TimerHeap, next_look, periods_missed};
 
 impl WriterCache {
     /// When [`WriterCache::on_timer`] has work, at the earliest.
@@ -43,7 +43,9 @@ impl WriterCache {
     fn deadline_due(&mut self, now: Now, id: Id) {
         self.settle_deadline(now, id);
         match self.instances.get(id).map(|instance| instance.deadline) {
-            Some(due) if due != MonoTime::MAX => self.deadlines.set(id, due),
+            Some(due) if due != MonoTime::MAX => {
+                self.deadlines.set(id, next_look(now.mono, due, self.config.deadline));
+            }
             _ => self.deadlines.remove(id),
         }
     }
