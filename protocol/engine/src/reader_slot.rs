@@ -2,6 +2,7 @@
 //! timer, and the cache, which the application takes from.
 
 mod arriving;
+mod committing;
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -14,8 +15,8 @@ use dunlin_cache::{
 };
 use dunlin_cdr::{DecodeOptions, TypeSupport};
 use dunlin_core::{
-    Duration, EntityId, Guid, GuidPrefix, Identities, InstanceHandle, MonoTime, Now, SampleIdentity,
-    SequenceNumber, VendorId, WallTime,
+    Duration, EntityId, Guid, GuidPrefix, Identities, InstanceHandle, MonoTime, Now, SequenceNumber,
+    VendorId, WallTime,
 };
 use dunlin_discovery::{DiscoveredWriter, LivelinessTracker, LivelinessTransition, WriterSign};
 use dunlin_qos::{DataReaderQos, DestinationOrderKind, DurabilityKind, LivelinessKind, ReliabilityKind};
@@ -70,6 +71,8 @@ pub(crate) struct Store {
     pub(crate) rejected: bool,
     /// Room was made while nobody could be told.
     room: bool,
+    /// What found no room in what readers share is tried again then.
+    retry_at: Option<MonoTime>,
     /// Of each writer the last sample that SAMPLE_REJECTED was told for: one that is offered again is not rejected anew.
     last_rejected: Vec<(Guid, SequenceNumber)>,
     /// Memory for computing key hashes.
@@ -89,6 +92,8 @@ pub(crate) struct Store {
     from_future: u64,
     /// If changes wait for each other: of each matched writer the first change that is new, if it was lost and met again.
     streams: BTreeMap<Guid, SequenceNumber>,
+    /// What waited to be shown and is not, if the application commits what it is shown.
+    unshown: Option<Vec<(Guid, SequenceNumber)>>,
     /// How many samples SAMPLE_LOST was told for, or is about to be.
     lost: u64,
     /// How many changes were given to a private reader.
@@ -169,6 +174,7 @@ impl ReaderSlot {
             cache,
             rejected: false,
             room: false,
+            retry_at: None,
             last_rejected: Vec::new(),
             scratch: Vec::new(),
             filter: None,
@@ -179,6 +185,7 @@ impl ReaderSlot {
             timestamp_tolerance: Some(tolerance).filter(|most| by_source && *most < Duration::INFINITE),
             from_future: 0,
             streams: BTreeMap::new(),
+            unshown: qos.acknowledges_on_commit().then(Vec::new),
             lost: 0,
             delivered: SequenceNumber::ZERO,
             armed: None,
@@ -367,7 +374,8 @@ impl ReaderSlot {
         result
     }
 
-    /// Whether room was made for which something waits.
+    /// Whether room was made for which something waits. To ask takes the notes of it, whatever the answer: who is told that there is
+    /// use for it has to see to it, at once or by the timer.
     fn has_use_for_room(&self, store: &mut Store) -> bool {
         let freed = store.cache.take_freed() | core::mem::take(&mut store.room);
         freed && (store.rejected || self.group.as_ref().is_some_and(|group| group.is_waiting()))
@@ -448,14 +456,6 @@ impl ReaderSlot {
         self.protocol.lock().reader.is_known_to(writer)
     }
 
-    /// The application has stored everything of a writer up to a sample: see
-    /// [`DataReaderQos::acknowledge_on_commit`](dunlin_qos::DataReaderQos::acknowledge_on_commit).
-    pub fn commit(&self, now: Now, through: SampleIdentity, out: &mut Output) {
-        let mut guard = self.protocol.lock();
-        guard.reader.commit(now, through.writer, through.sequence_number, &mut out.outbox);
-        self.arm_protocol(&mut guard, out);
-    }
-
     /// Asks a reliable writer until it shows that it knows this reader, which [`Event::WriterKnowsReader`] tells.
     pub fn insist(&self, now: Now, writer: Guid, out: &mut Output) {
         let mut guard = self.protocol.lock();
@@ -510,6 +510,9 @@ impl ReaderSlot {
         let Output { outbox, events, deadline_closer, .. } = out;
         let mut sink = CacheSink::new(self, &writers, events);
         let result = run(protocol, &mut sink, outbox);
+        for (writer, sn) in sink.take_unshown() {
+            protocol.reader.forgo_commit(now, writer, sn, outbox);
+        }
         self.tell_transitions(now, protocol, &mut sink);
         out.pause |= sink.wants_pause();
         let (data_available, mut store) = sink.finish();
@@ -586,6 +589,9 @@ impl ReaderSlot {
         let room = {
             let mut store = self.store.lock();
             store.armed = None;
+            if store.retry_at.is_some_and(|at| at <= now.mono) {
+                (store.retry_at, store.room) = (None, true);
+            }
             if !store.deleted {
                 self.do_due(now, &mut store, out);
             }
@@ -759,8 +765,12 @@ impl ReaderSlot {
 
     pub(crate) fn arm_cache(&self, store: &mut Store, closer: &mut bool) {
         if !store.deleted {
-            let deadline = store.cache.next_deadline();
+            let deadline = earliest(store.cache.next_deadline(), store.retry_at);
             self.common.arm(self.cache_timer, &mut store.armed, deadline, closer);
+            if store.has_unshown() {
+                // The protocol is told where its lock can be taken: there it may be acknowledged.
+                *closer |= self.common.timers.set_closer(self.protocol_timer, MonoTime(0));
+            }
         }
     }
 }

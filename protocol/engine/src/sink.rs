@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{Insert, InstanceState, WriterInfo};
 use dunlin_cdr::DecodeOptions;
-use dunlin_core::{Guid, InstanceHandle, Now, VendorId};
+use dunlin_core::{Guid, InstanceHandle, Now, SequenceNumber, VendorId};
 use dunlin_discovery::DiscoveredWriter;
 use dunlin_filter::Verdict;
 use dunlin_qos::ReliabilityKind;
@@ -64,6 +64,11 @@ impl<'a> CacheSink<'a> {
     /// Whether the application has something new to see, and the lock.
     pub(crate) fn finish(self) -> (bool, StoreGuard<'a>) {
         (self.data_available, self.store)
+    }
+
+    /// What was taken to be shown, and went before the application could see it.
+    pub(crate) fn take_unshown(&mut self) -> Vec<(Guid, SequenceNumber)> {
+        self.store.take_unshown()
     }
 
     /// Whether who is told of the samples should be before the next one.
@@ -179,8 +184,10 @@ impl CacheSink<'_> {
             let again = self.store.came_before(change);
             Some(Staged { change: staging::owned(change), instance, info, passes, again })
         };
+        // What ends a set, or does not pass, the application never sees, and so it commits none of that.
+        let is_shown = staged.as_ref().is_some_and(|staged| staged.passes);
         self.store.arrivals.changes.push((stream, place, staged, staging::octets(change)));
-        Some(Delivery::Accepted)
+        Some(if is_shown { Delivery::Accepted } else { Delivery::Dropped })
     }
 
     /// There is no room for a change that would have to wait for what has found none before it.
@@ -199,6 +206,29 @@ impl CacheSink<'_> {
         }
     }
 
+    /// There is nothing to see of a change that came by another way already. But its writer offers the instance as well: it stays
+    /// alive when the other one goes, may own it, or unregisters it too.
+    fn note_copy(
+        &mut self,
+        now: Now,
+        change: &Received<'_>,
+        (instance, info): (InstanceHandle, WriterInfo),
+    ) -> Delivery {
+        let noted = self.store.cache.insert_copy(now, change, instance, &info);
+        self.data_available |= noted.data_available();
+        self.committed_with(noted, change, instance)
+    }
+
+    /// The answer for the protocol, and so whether the application commits a change.
+    fn committed_with(&self, insert: Insert, change: &Received<'_>, instance: InstanceHandle) -> Delivery {
+        let changed = matches!(insert, Insert::StateChanged { .. });
+        if changed && !self.store.cache.shows_end(instance, change.writer, change.sn) {
+            // It is seen in a sample before it, and committed with that.
+            return Delivery::Dropped;
+        }
+        insert.delivery()
+    }
+
     /// Puts a change into the cache, where it becomes visible if it `passes` the content filter.
     pub(crate) fn insert(
         &mut self,
@@ -208,7 +238,7 @@ impl CacheSink<'_> {
         passes: bool,
     ) -> Delivery {
         if self.is_copy(change, instance) {
-            return Delivery::Dropped;
+            return self.note_copy(now, change, (instance, info));
         }
         let cache = &mut self.store.cache;
         let insert = if passes {
@@ -218,8 +248,11 @@ impl CacheSink<'_> {
         };
         self.data_available |= insert.data_available();
         self.pause |= cache.wants_pause();
-        // What had no room may come by another way.
-        let had = !matches!(insert, Insert::Rejected(_) | Insert::Dropped(_));
+        // What had no room may come by another way. That one writer unregisters what it never offered says nothing of another.
+        let had = !matches!(
+            (insert, change.kind),
+            (Insert::Rejected(_) | Insert::Dropped(_), _) | (Insert::Filtered(_), ChangeKind::Unregistered)
+        );
         if let Some(origins) = self.store.origins.as_mut().filter(|_| had) {
             origins.note(change.origin());
         }
@@ -229,13 +262,7 @@ impl CacheSink<'_> {
         if let Some(reason) = insert.reject_reason() {
             self.events.extend(self.store.reject(self.slot.id(), change, reason, instance));
         }
-        let mut delivery = insert.delivery();
-        if matches!(insert, Insert::StateChanged { .. })
-            && !self.store.cache.shows_end(instance, change.writer, change.sn)
-        {
-            // It is seen in a sample before it, and committed with that.
-            delivery = Delivery::Dropped;
-        }
+        let delivery = self.committed_with(insert, change, instance);
         self.store.rejected |= delivery == Delivery::Rejected;
         delivery
     }
@@ -250,7 +277,7 @@ impl DeliverySink for CacheSink<'_> {
         self.recent = known;
         if let Some(ahead) = self.store.ahead(now, change.source_timestamp) {
             self.events.extend(self.store.refuse_future(self.slot.id(), change.writer, ahead));
-            return Delivery::Accepted;
+            return Delivery::Dropped;
         }
         let info = WriterInfo {
             strength: writer.qos.ownership_strength.value,

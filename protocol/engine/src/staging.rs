@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use dunlin_buf::SharedBytes;
-use dunlin_cache::{Place, Room, Stream, Unit, WriterInfo};
+use dunlin_cache::{Place, ReaderCache, RejectReason, Room, Stream, Unit, WriterInfo};
 use dunlin_core::{EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber};
 use dunlin_discovery::DiscoveredWriter;
 use dunlin_rtps::{ChangeKind, Delivery, Received};
@@ -11,7 +11,7 @@ use dunlin_wire::params;
 
 use crate::group::SubscriberGroup;
 use crate::output::{Event, Output};
-use crate::reader_slot::ReaderSlot;
+use crate::reader_slot::{ReaderSlot, Store};
 use crate::sink::CacheSink;
 
 /// Octets of memory that a change takes besides its payload, as it is counted.
@@ -95,33 +95,62 @@ pub(crate) fn owned(change: &Received<'_>) -> Received<'static> {
     }
 }
 
+impl Staged {
+    /// How many samples show it, where every change is shown or not.
+    fn shown(&self, every_change: bool) -> usize {
+        match self.change.kind {
+            _ if !self.passes => 0,
+            ChangeKind::Alive => 1,
+            ChangeKind::DisposedUnregistered if every_change => 2,
+            _ => usize::from(every_change),
+        }
+    }
+}
+
 impl ReaderSlot {
-    /// What a unit has for this reader that takes room.
-    fn samples_of<'a>(&self, unit: &'a Unit<Staged>) -> impl Iterator<Item = &'a Staged> + use<'a> {
+    /// What a unit has for this reader that takes room: each as often as it is shown.
+    fn samples_of<'a>(
+        &self,
+        unit: &'a Unit<Staged>,
+        every_change: bool,
+    ) -> impl Iterator<Item = &'a Staged> + use<'a> {
         let id = self.id();
         let own = unit.iter().filter(move |(reader, _)| *reader == id).map(|(_, staged)| staged);
-        own.filter(|staged| staged.passes && staged.change.kind == ChangeKind::Alive)
+        own.flat_map(move |staged| core::iter::repeat_n(staged, staged.shown(every_change)))
     }
 
     /// Whether there is room for what a unit has for this reader.
     pub(crate) fn room_for(&self, unit: &Unit<Staged>) -> Room {
-        let instances: Vec<InstanceHandle> = self.samples_of(unit).map(|staged| staged.instance).collect();
-        let octets = self.samples_of(unit).map(|staged| remote_octets(&staged.change, self.guid().prefix));
-        let octets = octets.fold(0, usize::saturating_add);
-        if instances.is_empty() { Room::Now } else { self.store().cache.room_for(&instances, octets) }
+        self.room_in(&mut self.store().cache, unit)
     }
 
-    /// Tells of the first sample of a unit for which this reader has no room, once.
+    fn room_in(&self, cache: &mut ReaderCache, unit: &Unit<Staged>) -> Room {
+        let samples = || self.samples_of(unit, cache.shows_every_change());
+        let instances: Vec<InstanceHandle> = samples().map(|staged| staged.instance).collect();
+        let octets = samples().map(|staged| remote_octets(&staged.change, self.guid().prefix));
+        let octets = octets.fold(0, usize::saturating_add);
+        if instances.is_empty() { Room::Now } else { cache.room_for(&instances, octets) }
+    }
+
+    /// Tells of the first sample of a unit for which this reader has no room, once; of the first of all if each would find room by
+    /// itself, and together they exceed what readers share. That is tried again in a while.
     pub(crate) fn tell_refused(&self, now: Now, unit: &Unit<Staged>, out: &mut Output) {
         let mut store = self.store();
-        let refused = self.samples_of(unit).find_map(|staged| {
+        let samples = |store: &Store| self.samples_of(unit, store.cache.shows_every_change());
+        let mut refused = samples(&store).find_map(|staged| {
             let octets = remote_octets(&staged.change, self.guid().prefix);
             store.cache.reject_reason(staged.instance, octets).map(|reason| (staged, reason))
         });
+        if refused.is_none()
+            && self.room_in(&mut store.cache, unit) == Room::Later
+            && store.cache.is_refused_by_quota()
+        {
+            refused = samples(&store).next().map(|staged| (staged, RejectReason::SamplesLimit));
+        }
         if let Some((Staged { change, instance, .. }, reason)) = refused {
             out.events.extend(store.reject(self.id(), change, reason, *instance));
-            self.note_room(now, &mut store, &mut out.deadline_closer);
         }
+        self.note_room(now, &mut store, &mut out.deadline_closer);
     }
 
     /// Shows a change that has waited long enough. True if its writer was lost meanwhile.
@@ -133,6 +162,9 @@ impl ReaderSlot {
         let (data_available, mut store) = sink.finish();
         // Another reader may have taken of the shared quota what there was when all of it was found to fit.
         let gone = (delivery == Delivery::Rejected && !staged.again).then(|| store.lose(self.id(), 1));
+        if delivery != Delivery::Accepted {
+            store.note_unshown(&staged.change);
+        }
         self.note_room(now, &mut store, deadline_closer);
         self.arm_cache(&mut store, deadline_closer);
         let lost = store.has_lost(staged.change.writer);
@@ -158,8 +190,11 @@ impl ReaderSlot {
 
     /// A change is lost because others of its set are.
     pub(crate) fn tell_lost(&self, staged: &Staged, out: &mut Output) {
+        let mut store = self.store();
+        store.note_unshown(&staged.change);
+        self.arm_cache(&mut store, &mut out.deadline_closer);
         if !staged.again {
-            out.events.push(self.store().lose(self.id(), 1));
+            out.events.push(store.lose(self.id(), 1));
         }
     }
 

@@ -220,6 +220,35 @@ fn what_stands_still_takes_so_much_memory_and_no_more() {
     assert!(none_lost(&mut net));
 }
 
+/// Each sample of the set would find room by itself, all of them only when another reader has given back what it holds.
+#[test]
+fn a_set_that_waits_for_what_readers_share_is_shown_when_there_is_room() {
+    let scope = PresentationAccessScope::Topic;
+    let tuning = Tuning { max_samples_octets: 200_000, ..Tuning::default() };
+    let mut net = Net::with_tuning(2, &tuning);
+    net.start();
+    let (writer, sets) = writer_of_sets(&mut net, "T", scope);
+    let group = group(&net, scope);
+    let reader = reader(&mut net, "T", scope, &group, 0);
+    let other_writer = net.writer(0, "Other", &DataWriterQos::default().reliable().keep_all());
+    let other = net.reader(1, "Other", &DataReaderQos::default().reliable().keep_all());
+    net.settle();
+    net.write(0, &other_writer, 1, &pattern(1, 120_000)).expect("no limit");
+    net.settle();
+    assert_eq!(other.len(), 1);
+    sets.begin_set();
+    (1..=3).for_each(|key| net.write(0, &writer, key, &pattern(key, 30_000)).expect("no limit"));
+    let end = sets.end_set().flatten().expect("there is a set");
+    net.with(0, |_, now, out| _ = writer.end_set(now, &end, out));
+    net.run(ms(500));
+    assert_eq!(reader.len(), 0);
+    let told = net.take_events(1);
+    assert_eq!(told.iter().filter(|event| matches!(event, Event::OverQuota { .. })).count(), 1, "once");
+    assert_eq!(net.take(1, &other).len(), 1);
+    net.run_until(|_| reader.len() == 3);
+    assert!(none_lost(&mut net));
+}
+
 /// A writer ends an instance, another one needs its place: it is there as soon as nobody writes the first one any more.
 fn leaves_its_place(net: &mut Net, writers: [Arc<WriterSlot>; 2], reader: &Arc<ReaderSlot>) {
     net.settle();

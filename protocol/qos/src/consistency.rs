@@ -125,7 +125,7 @@ fn representation(representation: &DataRepresentation) -> Check {
 macro_rules! common_checks {
     ($qos:expr) => {{
         let qos = $qos;
-        not_negative(qos.deadline.period, PolicyId::Deadline)?;
+        ensure(qos.deadline.period > Duration::ZERO, PolicyId::Deadline, "the period must be positive")?;
         not_negative(qos.latency_budget.duration, PolicyId::LatencyBudget)?;
         liveliness(qos.liveliness)?;
         reliability(qos.reliability)?;

@@ -26,6 +26,8 @@ pub struct ReaderCacheConfig {
     pub ordered: bool,
     /// Every change is shown by a sample of its own, ends of instances included.
     pub every_change: bool,
+    /// What goes before the application could see it is told, for whoever acknowledges what the application has seen.
+    pub tells_unseen: bool,
     /// DEADLINE period.
     pub deadline: Duration,
     /// TIME_BASED_FILTER minimum separation.
@@ -50,6 +52,7 @@ impl ReaderCacheConfig {
                 || presentation.ordered_access
                     && presentation.access_scope != PresentationAccessScope::Instance,
             every_change,
+            tells_unseen: qos.acknowledges_on_commit(),
             deadline: qos.deadline.period,
             minimum_separation: qos.time_based_filter.minimum_separation,
             lifecycle: qos.reader_data_lifecycle,

@@ -88,6 +88,34 @@ impl ReaderCache {
         }
     }
 
+    /// Takes note of a change that came by another way already, so that there is nothing to see of it: of a known instance it shows
+    /// that this writer is there too, who may own it, or no longer is.
+    pub fn insert_copy(
+        &mut self,
+        now: Now,
+        change: &Received<'_>,
+        instance: InstanceHandle,
+        writer: &WriterInfo,
+    ) -> Insert {
+        let arrival = Arrival::of(self.shown(instance), now, change, writer);
+        let Some(id) = self.find(arrival.handle) else {
+            return Insert::Filtered(FilterReason::UnknownInstance);
+        };
+        let changed = match change.kind {
+            ChangeKind::Alive if arrival.payload.is_none() || change.key_only => false,
+            // An instance without writers stays so until something of it can be seen.
+            ChangeKind::Alive if self.has_writers(id) => self.touch_punctually(now, id, &arrival),
+            ChangeKind::Disposed if self.has_writers(id) => {
+                self.touch(now, id, arrival.writer, arrival.info, MonoTime::MAX)
+            }
+            ChangeKind::Alive | ChangeKind::Disposed => false,
+            ChangeKind::Unregistered | ChangeKind::DisposedUnregistered => {
+                self.unregister(now, id, &arrival.cause())
+            }
+        };
+        Self::unseen(changed, FilterReason::NoChange)
+    }
+
     /// Takes note of a sample whose content does not satisfy the filter of the reader (DDS 1.4 §2.2.2.3.3): there is
     /// nothing to see of it, but of a known instance it shows that its writer is there, who may thereby own it.
     pub fn insert_filtered(
@@ -172,21 +200,29 @@ impl ReaderCache {
         if changed { Insert::StateChanged { new_instance: false } } else { Insert::Filtered(reason) }
     }
 
-    /// Whether there is room for another sample (DDS 1.4 §2.2.3.19). Samples without data do not count.
-    fn room(&self, known: Option<Id>) -> Result<(), RejectReason> {
+    /// Whether there is room for so many samples more (DDS 1.4 §2.2.3.19). Samples without data count where every change is
+    /// shown alone.
+    fn room(&self, known: Option<Id>, count: usize) -> Result<(), RejectReason> {
+        let mut more = count;
         if let Some(instance) = known.and_then(|id| self.instances.get(id)) {
             let kept = instance.valid_samples();
-            let replaces = self.limits.depth.is_some_and(|depth| kept >= depth);
-            if replaces || instance.pending != NIL {
+            // What is held back gives way, and so does what exceeds the depth.
+            more = more.saturating_sub(usize::from(instance.pending != NIL));
+            if let Some(depth) = self.limits.depth {
+                more = more.min(depth.saturating_sub(kept));
+            }
+            if more == 0 {
                 return Ok(());
             }
-            if kept >= self.limits.samples_per_instance {
+            if kept.saturating_add(more) > self.limits.samples_per_instance {
                 return Err(RejectReason::SamplesPerInstanceLimit);
             }
         } else if self.instances.len() >= self.limits.instances {
             return Err(RejectReason::InstancesLimit);
+        } else {
+            more = more.min(self.limits.depth.unwrap_or(more)).min(self.limits.samples_per_instance);
         }
-        if self.valid_samples >= self.limits.samples {
+        if self.valid_samples.saturating_add(more) > self.limits.samples {
             return Err(RejectReason::SamplesLimit);
         }
         Ok(())
@@ -195,7 +231,7 @@ impl ReaderCache {
     /// The same, and whether the quota lets its writer make this reader keep it.
     fn room_for_arrival(&mut self, known: Option<Id>, arrival: &Arrival<'_>) -> Result<(), RejectReason> {
         self.account.is_reason = false;
-        self.room(known)?;
+        self.room(known, 1)?;
         self.room_by_quota(known, arrival.writer, octets_of(arrival.payload))
     }
 
@@ -244,7 +280,7 @@ impl ReaderCache {
     pub fn reject_reason(&mut self, instance: InstanceHandle, octets: usize) -> Option<RejectReason> {
         self.account.is_reason = false;
         let known = self.find(self.shown(instance));
-        if let Err(reason) = self.room(known) {
+        if let Err(reason) = self.room(known, 1) {
             return Some(reason);
         }
         if known.is_none() && self.instances.len() >= self.account.max_instances() {
@@ -259,14 +295,20 @@ impl ReaderCache {
     }
 
     /// Whether samples of these instances would all find room. `octets` is the size of the payloads of those whose writers are
-    /// of other participants.
+    /// of other participants. If only those are missing, it is [refused by the quota](Self::is_refused_by_quota), and others may
+    /// make room: see [`take_crowded`](Self::take_crowded).
     #[must_use]
     pub fn room_for(&mut self, instances: &[InstanceHandle], octets: usize) -> Room {
+        self.account.is_reason = false;
         if self.account.is_never_enough_for(octets) {
             return Room::Never;
         }
         let room = self.room_for_all(instances);
-        if room == Room::Now && octets > 0 && !self.account.reserve(octets, 0) { Room::Later } else { room }
+        if room == Room::Now && octets > 0 && !self.account.reserve(octets, 0) {
+            self.account.refuse(true);
+            return Room::Later;
+        }
+        room
     }
 
     fn room_for_all(&self, instances: &[InstanceHandle]) -> Room {
@@ -378,33 +420,15 @@ impl ReaderCache {
         let marker = instance.marker;
         // The sample shows the state of the instance as well.
         if marker != NIL {
-            self.remove_sample(marker);
+            self.discard(marker);
         }
-        let Some(instance) = self.instances.get(id) else { return false };
-        let full = self.limits.depth.is_some_and(|depth| instance.valid_samples() >= depth);
-        let oldest = instance.samples.head();
-        if self.limits.depth.is_some() {
-            let unseen = full && self.is_unread(oldest);
-            self.unseen.arrives(unseen);
-        }
-        if full {
-            self.remove_sample(oldest);
-        }
+        let full = self.make_way(id);
         if let Some(key) = self.samples.get(sample).map(Sample::key) {
             let after = self.place(id, key);
             self.attach(sample, after);
         }
-        if let Some(depth) = self.limits.depth
-            && let Some(instance) = self.instances.get(id)
-        {
-            let next = instance.samples.head();
-            self.unseen.endanger(instance.valid_samples() >= depth && self.is_unread(next));
-        }
+        self.note_danger(id);
         full
-    }
-
-    fn is_unread(&self, sample: Id) -> bool {
-        self.samples.get(sample).is_some_and(|sample| !sample.read)
     }
 
     fn insert_disposal(&mut self, now: Now, arrival: &Arrival<'_>, unregisters: bool) -> Insert {
@@ -426,7 +450,7 @@ impl ReaderCache {
         {
             return Insert::Filtered(FilterReason::UnknownInstance);
         }
-        if let Err(reason) = self.room_for_end(known, arrival) {
+        if let Err(reason) = self.room_for_ends(known, arrival, if unregisters { 2 } else { 1 }) {
             return self.refused(reason);
         }
         let id = self.find_or_create(arrival.handle);
@@ -464,7 +488,7 @@ impl ReaderCache {
     ) -> Insert {
         let cause = arrival.cause();
         let is_shown = self.config.every_change && self.has_registered(id, arrival.writer);
-        if is_shown && let Err(reason) = self.room_for_end(Some(id), arrival) {
+        if is_shown && let Err(reason) = self.room_for_ends(Some(id), arrival, 1) {
             return self.refused(reason);
         }
         self.show_unregistration(now, id, &cause);
@@ -479,13 +503,18 @@ impl ReaderCache {
         }
     }
 
-    /// Whether there is room for the sample that shows the end of an instance.
-    fn room_for_end(&mut self, known: Option<Id>, arrival: &Arrival<'_>) -> Result<(), RejectReason> {
+    /// Whether there is room for the samples that show the end of an instance.
+    fn room_for_ends(
+        &mut self,
+        known: Option<Id>,
+        arrival: &Arrival<'_>,
+        count: usize,
+    ) -> Result<(), RejectReason> {
         if !self.config.every_change {
             return Ok(());
         }
         self.account.is_reason = false;
-        self.room(known)?;
-        self.room_by_quota(known, arrival.writer, octets_of(None))
+        self.room(known, count)?;
+        self.room_by_quota(known, arrival.writer, octets_of(None).saturating_mul(count))
     }
 }

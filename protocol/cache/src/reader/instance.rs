@@ -1,7 +1,7 @@
 //! The instances a reader knows and the samples they hold (DDS 1.4 §2.2.2.5.1).
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{InstanceHandle, MonoTime, VendorId};
+use dunlin_core::{InstanceHandle, MonoTime, SequenceNumber, VendorId};
 
 use super::ReaderCache;
 use super::registration;
@@ -162,6 +162,44 @@ impl ReaderCache {
         self.arrival.push_back(&mut self.samples, sample);
         self.unread.push_back(&mut self.samples, sample);
         self.counts.add(instance.view, instance.state, 0, 1);
+    }
+
+    /// Removes a sample that the application has no further chance to see. The instance stays.
+    pub(super) fn discard(&mut self, id: Id) {
+        if let Some(sample) = self.samples.get(id).filter(|_| self.config.tells_unseen)
+            && !sample.read
+            && sample.sn > SequenceNumber::ZERO
+        {
+            self.gone_unseen.push((sample.writer, sample.sn));
+        }
+        self.remove_sample(id);
+    }
+
+    /// Under KEEP_LAST, what a sample that is about to be shown replaces; true if there was something.
+    pub(super) fn make_way(&mut self, id: Id) -> bool {
+        let Some(depth) = self.limits.depth else { return false };
+        let Some(instance) = self.instances.get(id) else { return false };
+        let full = instance.valid_samples() >= depth;
+        let oldest = instance.samples.head();
+        self.unseen.arrives(full && self.is_unread(oldest));
+        if full {
+            self.discard(oldest);
+        }
+        full
+    }
+
+    /// A sample is shown: whether the next one of its instance replaces one that nobody has seen.
+    pub(super) fn note_danger(&mut self, id: Id) {
+        if let Some(depth) = self.limits.depth
+            && let Some(instance) = self.instances.get(id)
+        {
+            let next = instance.samples.head();
+            self.unseen.endanger(instance.valid_samples() >= depth && self.is_unread(next));
+        }
+    }
+
+    fn is_unread(&self, sample: Id) -> bool {
+        self.samples.get(sample).is_some_and(|sample| !sample.read)
     }
 
     /// Removes a sample, shown or held back. The instance stays.

@@ -20,7 +20,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use dunlin_buf::BufPool;
-use dunlin_core::{Guid, InstanceHandle};
+use dunlin_core::{Guid, InstanceHandle, SequenceNumber};
 
 use crate::limits::Limits;
 use crate::list::List;
@@ -84,6 +84,8 @@ pub struct ReaderCache {
     freed: bool,
     /// What KEEP_LAST replaces.
     unseen: Unseen,
+    /// Changes that went before the application could see them, for [`take_gone_unseen`](Self::take_gone_unseen).
+    gone_unseen: Vec<(Guid, SequenceNumber)>,
 }
 
 impl ReaderCache {
@@ -123,6 +125,7 @@ impl ReaderCache {
             walks: 0,
             freed: false,
             unseen: Unseen::default(),
+            gone_unseen: Vec::new(),
         }
     }
 
@@ -142,6 +145,23 @@ impl ReaderCache {
     /// Whether room was made since the last call, by whatever took samples or instances away: rejected ones may find it.
     pub fn take_freed(&mut self) -> bool {
         core::mem::take(&mut self.freed)
+    }
+
+    /// Whether changes went before the application could see them: expired, purged or replaced.
+    #[must_use]
+    pub fn has_gone_unseen(&self) -> bool {
+        !self.gone_unseen.is_empty()
+    }
+
+    /// Those changes, by writer and number, since the last call; only with [`ReaderCacheConfig::tells_unseen`].
+    pub fn take_gone_unseen(&mut self) -> Vec<(Guid, SequenceNumber)> {
+        core::mem::take(&mut self.gone_unseen)
+    }
+
+    /// Whether every change is shown by a sample of its own, which takes room.
+    #[must_use]
+    pub fn shows_every_change(&self) -> bool {
+        self.config.every_change
     }
 
     /// How many samples were refused by the quota, each as often as it was offered.

@@ -11,7 +11,7 @@ use super::config::ReaderTimerReport;
 use super::states::InstanceState;
 use super::transition::Cause;
 use crate::slab::{Id, NIL};
-use crate::timers::{DeadlineMissed, TimerHeap, periods_missed};
+use crate::timers::{DeadlineMissed, TimerHeap, next_look, periods_missed};
 
 #[derive(Clone, Copy)]
 enum Due {
@@ -76,7 +76,7 @@ impl ReaderCache {
             source: sample.source,
             identities: Identities::default(),
         };
-        self.remove_sample(id);
+        self.discard(id);
         let Some(instance) = self.instances.get(owner) else { return false };
         let silent = unread && instance.unread == 0 && instance.state != InstanceState::Alive;
         if silent {
@@ -101,7 +101,9 @@ impl ReaderCache {
     fn deadline_due(&mut self, now: Now, id: Id) {
         self.settle_deadline(now, id);
         match self.instances.get(id).map(|instance| instance.deadline) {
-            Some(due) if due != MonoTime::MAX => self.deadlines.set(id, due),
+            Some(due) if due != MonoTime::MAX => {
+                self.deadlines.set(id, next_look(now.mono, due, self.config.deadline));
+            }
             _ => self.deadlines.remove(id),
         }
     }

@@ -96,7 +96,7 @@ impl ReaderCache {
         if instance.unread > 0 {
             return;
         }
-        self.remove_sample(instance.marker);
+        self.discard(instance.marker);
         let marker = self.add_marker(now, id, None, cause);
         if let Some(instance) = self.instances.get_mut(id) {
             instance.marker = marker;
@@ -112,7 +112,9 @@ impl ReaderCache {
         if cause.sn == SequenceNumber::ZERO && self.samples.get(last).is_some_and(is_silent) {
             self.remove_sample(last);
         }
+        self.make_way(id);
         self.add_marker(now, id, Some(end), cause);
+        self.note_danger(id);
     }
 
     /// Adds a sample without data, behind the others of its instance.
@@ -161,7 +163,7 @@ impl ReaderCache {
             && !instance.samples.is_empty()
         {
             let first = instance.samples.head();
-            self.remove_sample(first);
+            self.discard(first);
         }
         let Some(instance) = self.instances.get(id) else { return };
         self.remove_sample(instance.pending);

@@ -77,7 +77,7 @@ impl WriterCache {
         let Some(end) = self.ends.ends.get(place).copied() else { return false };
         #[cfg(test)]
         {
-            self.ends.looks += 1;
+            self.ends.looks = self.ends.looks.saturating_add(1);
         }
         if self.index.at_or_after(end.first).is_some_and(|(next, _)| next < end.sn) {
             return false;

@@ -89,6 +89,13 @@ impl Fixture {
         self.offer(&sent, ReaderCache::insert_filtered)
     }
 
+    /// A change that came by another way already.
+    pub fn copy(&mut self, kind: ChangeKind, writer: u8, instance: u8) -> Insert {
+        let key_only = kind != ChangeKind::Alive;
+        let sent = Sent { kind, writer, instance, value: Some(instance), key_only, source: None };
+        self.offer(&sent, ReaderCache::insert_copy)
+    }
+
     fn offer(&mut self, sent: &Sent, insert: InsertFn) -> Insert {
         self.last_sn += 1;
         let change = Received {

@@ -1,6 +1,8 @@
 //! A reader's cache, row by row of DDS 1.4 §2.2.2.5 and policy by policy of §2.2.3.
 
 mod access;
+mod changes;
+mod copies;
 mod fixture;
 mod life_cycle;
 mod limits;

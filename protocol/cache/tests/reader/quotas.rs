@@ -94,6 +94,20 @@ fn octets_of_others_are_shared_and_come_back() {
     );
 }
 
+/// Each would find room.
+#[test]
+fn samples_that_only_together_are_too_many_are_refused_by_the_quota() {
+    let mut f = with_quota(&reliable(keep_all()), 100, &budget());
+    f.write(1, 1, 1);
+    assert_eq!(f.cache.reject_reason(handle(1), OCTETS / 2), None);
+    assert!(!f.cache.take_crowded());
+    assert_eq!(f.cache.room_for(&[handle(1), handle(1)], OCTETS), Room::Later);
+    assert!(f.cache.is_refused_by_quota() && f.cache.take_crowded() && f.cache.over_quota() == 1);
+    f.take_all();
+    assert_eq!(f.cache.room_for(&[handle(1), handle(1)], OCTETS), Room::Now);
+    assert!(!f.cache.is_refused_by_quota() && !f.cache.take_crowded());
+}
+
 #[test]
 fn what_is_replaced_makes_room_and_keys_take_some() {
     let octets = budget();

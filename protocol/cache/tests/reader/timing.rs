@@ -282,3 +282,19 @@ fn a_sample_that_comes_late_hides_no_missed_deadline() {
     assert_eq!(f.missed().0, [(handle(1), 2)], "of the old period");
     assert_eq!(f.at(760).missed().0, [(handle(1), 1)]);
 }
+
+/// A period that is shorter than anybody can look is counted all the same, and the timer rests.
+#[test]
+fn a_tiny_deadline_does_not_keep_the_timer_busy() {
+    let mut qos = keep_all();
+    qos.deadline.period = dunlin_core::Duration::from_nanos(1);
+    let mut f = Fixture::new(&qos);
+    f.write(1, 1, 1);
+    let mut total = 0;
+    for ms in 1..=5 {
+        total += f.at(ms).missed().0.iter().map(|(_, count)| i64::from(*count)).sum::<i64>();
+        let next = f.cache.next_deadline().expect("the instance is alive");
+        assert!(next.0 >= f.now.mono.0 + MS as u64, "{next:?}");
+    }
+    assert_eq!(total, 5 * MS);
+}

@@ -136,6 +136,7 @@ prop_compose! {
             },
             ordered,
             every_change: false,
+            tells_unseen: false,
             deadline: if deadline == Duration::ZERO { Duration::INFINITE } else { deadline },
             minimum_separation: if separation.is_infinite() { Duration::ZERO } else { separation },
             lifecycle: ReaderDataLifecycle {

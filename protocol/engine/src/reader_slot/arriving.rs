@@ -23,16 +23,15 @@ impl ReaderSlot {
     /// readers share nobody tells: it is tried again in a while.
     pub(crate) fn note_room(&self, now: Now, store: &mut Store, closer: &mut bool) {
         let crowded = store.cache.take_crowded();
-        let due = if self.has_use_for_room(store) {
-            now.mono
+        if self.has_use_for_room(store) {
+            if !store.deleted {
+                store.room = true;
+                self.common.arm(self.cache_timer, &mut store.armed, Some(now.mono), closer);
+            }
         } else if crowded {
-            now.mono.plus(CROWDED)
-        } else {
-            return;
-        };
-        if !store.deleted {
-            store.room = true;
-            self.common.arm(self.cache_timer, &mut store.armed, Some(due), closer);
+            // Nothing was made yet: who asks before then must not take it for room, and try again at once for ever.
+            store.retry_at.get_or_insert(now.mono.plus(CROWDED));
+            self.arm_cache(store, closer);
         }
     }
 

@@ -441,6 +441,15 @@ impl Net {
             source_timestamp: None,
             payload: sample(key, body),
         };
+        self.write_request(node, writer, request)
+    }
+
+    pub fn write_request(
+        &mut self,
+        node: usize,
+        writer: &WriterSlot,
+        request: WriteRequest,
+    ) -> Result<(), WriteError> {
         let member = self.member(node);
         dunlin_host::write(self, &member, writer, request, None).map(|_| ())
     }

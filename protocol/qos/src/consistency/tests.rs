@@ -72,9 +72,11 @@ fn durations_are_not_negative() {
     for (found, expected) in rows {
         assert_eq!(found, Some(expected));
     }
-    for lease in [Duration::ZERO, NEGATIVE] {
-        let qos = writer().liveliness(LivelinessKind::Automatic, lease);
+    for none in [Duration::ZERO, NEGATIVE] {
+        let qos = writer().liveliness(LivelinessKind::Automatic, none);
         assert_eq!(policy(qos.check_consistency()), Some(PolicyId::Liveliness));
+        assert_eq!(policy(writer().deadline(none).check_consistency()), Some(PolicyId::Deadline));
+        assert_eq!(policy(reader().deadline(none).check_consistency()), Some(PolicyId::Deadline));
     }
 }
 
