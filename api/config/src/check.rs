@@ -1,12 +1,12 @@
 //! Values that do not make sense, alone or together.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use dunlin_core::Duration;
 use dunlin_driver::TCP_PEER;
 
 use crate::error::Problems;
-use crate::value::{Architecture, Size, Switch};
+use crate::value::{Architecture, Multicast, Size, Switch};
 use crate::{Config, ConfigError};
 
 /// Highest domain with all its ports below 65536, with the default constants.
@@ -43,12 +43,35 @@ impl Checker<'_> {
         ] {
             self.that(group.is_multicast(), key, "not a multicast address");
         }
+        self.broadcast();
         if let Some(size) = network.max_message_size.value() {
             let fits = (MIN_DATAGRAM..=MAX_DATAGRAM).contains(&size);
             self.that(fits, "network.max_message_size", "must be from 1KiB to 65507B");
         }
         let poll = network.interface_poll;
         self.that(poll >= Duration::from_millis(100), "network.interface_poll", "must be at least 100ms");
+    }
+
+    fn broadcast(&mut self) {
+        let (network, discovery) = (&self.config.network, &self.config.discovery);
+        let named = !network.broadcast.is_empty();
+        let wrong = network.broadcast.iter().find(|address| {
+            let address = address.parse::<Ipv4Addr>();
+            !address.is_ok_and(|address| !address.is_multicast() && !address.is_unspecified())
+        });
+        let text =
+            wrong.map_or(String::new(), |address| format!("{address:?} is no broadcast address of IPv4"));
+        self.that(wrong.is_none(), "network.broadcast", &text);
+        self.that(network.broadcast.len() <= 4, "network.broadcast", "four addresses at most");
+        let text = "broadcast is for networks without multicast: set network.multicast = \"off\"";
+        self.that(!named || network.multicast == Multicast::Off, "network.broadcast", text);
+        self.that(!named || network.ipv4, "network.broadcast", "needs network.ipv4");
+        self.that(!named || network.udp, "network.broadcast", "needs network.udp");
+        let groups = discovery.architecture != Architecture::Centralised && !discovery.server;
+        let text = "servers tell participants of each other, and nothing is broadcast";
+        self.that(!named || groups, "network.broadcast", text);
+        let text = "needs addresses in network.broadcast";
+        self.that(named || !network.broadcast_data, "network.broadcast_data", text);
     }
 
     fn tcp(&mut self) {

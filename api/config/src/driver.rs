@@ -159,11 +159,19 @@ impl Config {
             group_v4: network.multicast_group_v4,
             group_v6: network.multicast_group_v6,
             multicast_ttl: network.multicast_ttl,
+            broadcast: self.broadcast(),
+            broadcast_data: network.broadcast_data && !self.daemon.run,
             receive_buffer: network.receive_buffer.value().map(Size::to_usize),
             send_buffer: network.send_buffer.value().map(Size::to_usize),
             segmentation_offload: network.segmentation_offload,
             receive_offload: network.receive_offload,
         }
+    }
+
+    /// Broadcast addresses, where anything goes to groups.
+    fn broadcast(&self) -> Vec<Ipv4Addr> {
+        let named = self.network.broadcast.iter().filter(|_| !self.without_groups());
+        named.filter_map(|address| address.parse().ok()).collect()
     }
 
     /// The interface of loopback, by address, if the daemon is reached there.
@@ -355,6 +363,8 @@ mod tests {
             ("network.multicast_group_v4", "239.1.1.1"),
             ("network.multicast_group_v6", "ff02::77"),
             ("network.multicast_ttl", "7"),
+            ("network.broadcast", "192.0.2.255"),
+            ("network.broadcast_data", "true"),
             ("network.participant_index", "7"),
             ("network.receive_buffer", "1MiB"),
             ("network.send_buffer", "1MiB"),
@@ -478,6 +488,10 @@ mod tests {
             base.daemon.run =
                 key.starts_with("daemon.") && !["daemon.address", "daemon.run"].contains(&&*key);
             base.network.ipv6 = key == "network.ipv4";
+            if key.starts_with("network.broadcast") {
+                base.network.multicast = Multicast::Off;
+                base.network.broadcast = vec!["192.0.2.127".into()];
+            }
             let of_tls = key.starts_with("tls.");
             base.tcp.enabled = of_tls || ["network.udp", "tcp.port", "tcp.max_connections"].contains(&&*key);
             if of_tls {

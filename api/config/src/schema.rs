@@ -195,8 +195,13 @@ schema! {
         multicast_group_v4: Ipv4Addr = udp().group_v4;
         /// The multicast group of IPv6.
         multicast_group_v6: Ipv6Addr = udp().group_v6;
-        /// Networks a multicast datagram may cross: 1 stays in this one.
+        /// Networks a multicast or broadcast datagram may cross: 1 stays in this one.
         multicast_ttl: u8 = udp().multicast_ttl;
+        /// Broadcast addresses of IPv4, four at most, to announce to where multicast is not available: "192.0.2.255" of a network,
+        /// or "255.255.255.255" for those of all interfaces. Only with multicast "off". Others are not told of them.
+        broadcast: Vec<String> = Vec::new();
+        /// Send data for several readers there too. All participants of the domain must have the same addresses then.
+        broadcast_data: bool = udp().broadcast_data;
         /// Which pair of well-known ports to take: "auto" for the lowest that is free, a number from 0 to 119 for that
         /// one, "ephemeral" for any free ports.
         participant_index: ParticipantIndex = ParticipantIndex::Auto;

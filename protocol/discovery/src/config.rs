@@ -170,6 +170,8 @@ pub struct DiscoveryConfig {
     pub initial_peers: Vec<Locator>,
     /// Multicast locators to announce to.
     pub spdp_destinations: Vec<Locator>,
+    /// Groups are reached by broadcast, to addresses that several hosts may have: who is not verified is never answered there.
+    pub broadcasts: bool,
     /// A name for people; empty is not announced.
     pub entity_name: String,
     /// USER_DATA of the participant.
@@ -200,6 +202,7 @@ impl DiscoveryConfig {
             opened_kinds: alloc::vec![LocatorKind::SHARED_MEMORY],
             initial_peers: Vec::new(),
             spdp_destinations: Vec::new(),
+            broadcasts: false,
             entity_name: String::new(),
             user_data: UserData::default(),
             property: Property::default(),

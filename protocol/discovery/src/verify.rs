@@ -121,7 +121,9 @@ impl Discovery {
     /// The places to which an unverified participant may be sent `octets`, if any; they count as sent.
     fn afford(&mut self, prefix: GuidPrefix, octets: usize) -> Option<Vec<Locator>> {
         let participant = self.participants.get_mut(&prefix)?;
-        let mut places = directed(&participant.data, &self.config.spdp_destinations);
+        let own_groups: &[Locator] =
+            if self.config.broadcasts { &[] } else { &self.config.spdp_destinations };
+        let mut places = directed(&participant.data, own_groups);
         let affordable = participant.unverified.as_deref_mut()?.spend(octets, places.len());
         places.truncate(affordable);
         if places.is_empty() {

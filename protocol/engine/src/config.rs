@@ -29,6 +29,8 @@ pub struct ParticipantConfig {
     pub initial_peers: Vec<Locator>,
     /// Multicast locators to announce to.
     pub spdp_destinations: Vec<Locator>,
+    /// What goes there is broadcast: who is not verified is never answered there.
+    pub broadcasts: bool,
     /// The participant's QoS.
     pub qos: DomainParticipantQos,
     /// How long others keep this participant without a sign of life (default 10 s).
@@ -65,6 +67,7 @@ impl ParticipantConfig {
             opened_kinds: alloc::vec![LocatorKind::SHARED_MEMORY],
             initial_peers: Vec::new(),
             spdp_destinations: Vec::new(),
+            broadcasts: false,
             qos: DomainParticipantQos::default(),
             lease_duration: defaults::LEASE_DURATION,
             announcement_period: defaults::ANNOUNCEMENT_PERIOD,

@@ -301,6 +301,7 @@ fn make_member(
         locators: receive_group::locators(&**transport),
         initial_peers: config.initial_peers.clone(),
         spdp_destinations: transport.announce_to(),
+        broadcasts: !config.udp.broadcast.is_empty(),
         qos: config.qos.clone(),
         lease_duration: config.lease_duration,
         announcement_period: config.announcement_period,

@@ -11,6 +11,7 @@
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
 mod bind;
+mod broadcast;
 mod buffers;
 mod counters;
 mod groups;
@@ -78,8 +79,12 @@ pub struct UdpConfig {
     pub group_v4: Ipv4Addr,
     /// The group of IPv6.
     pub group_v6: Ipv6Addr,
-    /// Routers that a multicast datagram may pass, plus one.
+    /// Routers that a multicast or broadcast datagram may pass, plus one.
     pub multicast_ttl: u8,
+    /// Broadcast addresses of IPv4 to which that goes which is for the group, with `multicast` [`MulticastUse::Off`].
+    pub broadcast: Vec<Ipv4Addr>,
+    /// User data for the group goes there too, so the group is announced for it.
+    pub broadcast_data: bool,
     /// Octets asked for each receiving socket; `None`: as many as the kernel gives, up to 4 MiB.
     pub receive_buffer: Option<usize>,
     /// Octets asked for the sending socket; `None`: the kernel's default, which keeps the queue of a
@@ -104,6 +109,8 @@ impl Default for UdpConfig {
             group_v4: Ipv4Addr::new(239, 255, 0, 1),
             group_v6: Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0xffff, 0xefff, 1),
             multicast_ttl: 1,
+            broadcast: Vec::new(),
+            broadcast_data: false,
             receive_buffer: None,
             send_buffer: None,
             segmentation_offload: true,

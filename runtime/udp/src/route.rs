@@ -6,7 +6,7 @@ use dunlin_core::Locator;
 use dunlin_transport::Locators;
 
 use crate::interface::{self, Interface};
-use crate::{Family, MulticastUse, UdpConfig};
+use crate::{Family, MulticastUse, UdpConfig, broadcast};
 
 /// Most addresses announced for each purpose: what others are willing to remember.
 const MAX_ADDRESSES: usize = 8;
@@ -40,6 +40,8 @@ pub(crate) struct Routes {
     pub(crate) announce_to: Vec<Locator>,
     pub(crate) outlets_v4: Vec<Outlet>,
     pub(crate) outlets_v6: Vec<Outlet>,
+    /// Interfaces that a limited broadcast is sent out of.
+    pub(crate) broadcasts: Vec<Outlet>,
     pub(crate) members: Vec<Member>,
     pub(crate) max_message_size: usize,
     /// Addresses of this host, sorted, and the largest datagram to them.
@@ -66,6 +68,7 @@ impl Routes {
             announce_to: Vec::new(),
             outlets_v4: outlets(config, &chosen, all, Family::V4),
             outlets_v6: outlets(config, &chosen, all, Family::V6),
+            broadcasts: broadcasts(config, &chosen),
             members: members(config, &chosen, all),
             max_message_size: max_message_size(config, &chosen),
             own: own_addresses(all),
@@ -108,14 +111,17 @@ fn locators(config: &UdpConfig, chosen: &[Interface], bound: BoundPorts) -> Loca
     let addresses = announced(config, chosen);
     let at = |port| addresses.iter().map(|ip| Locator::udp(SocketAddr::new(*ip, port))).collect();
     let discovery = matches!(config.multicast, MulticastUse::On | MulticastUse::SpdpOnly);
-    let data = config.multicast == MulticastUse::On;
+    let data = config.multicast == MulticastUse::On || broadcast::carries_data(config);
     let meta_port = config.ports.metatraffic_multicast(config.domain).filter(|_| discovery);
     let data_port = config.ports.user_multicast(config.domain).filter(|_| data);
     Locators {
         metatraffic_unicast: at(bound.meta),
         metatraffic_multicast: groups(config, meta_port),
         default_unicast: at(bound.data),
-        default_multicast: groups(config, data_port),
+        default_multicast: match broadcast::is_on(config) {
+            true => group(config, Family::V4, data_port).into_iter().collect(),
+            false => groups(config, data_port),
+        },
     }
 }
 
@@ -169,6 +175,17 @@ fn outlets(config: &UdpConfig, chosen: &[Interface], all: &[Interface], family: 
     }
     let loopback = all.iter().filter(|interface| interface.loopback && interface.up);
     loopback.filter(capable).filter_map(outlet).collect()
+}
+
+fn broadcasts(config: &UdpConfig, chosen: &[Interface]) -> Vec<Outlet> {
+    if !broadcast::is_on(config) {
+        return Vec::new();
+    }
+    let leaving = chosen.iter().filter(|interface| interface.up && !interface.loopback);
+    let outlet = |interface: &Interface| {
+        Some(Outlet { interface: interface.index, source: address(interface, Family::V4)? })
+    };
+    leaving.filter_map(outlet).collect()
 }
 
 /// Groups are joined where multicast is sent, and always on the loopback interface: another participant

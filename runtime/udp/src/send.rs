@@ -10,6 +10,7 @@ use dunlin_core::{Locator, LocatorKind};
 use dunlin_transport::{SendMode, SendReport};
 use socket2::{SockAddr, Socket};
 
+use crate::broadcast::Broadcast;
 use crate::counters::{Counters, add};
 use crate::route::{Outlet, Routes};
 use crate::segment::{MAX_PARTS, Offload, Run, scatter};
@@ -23,6 +24,7 @@ const FEW_PARTS: usize = 8;
 pub(crate) struct Sender {
     v4: Option<Port>,
     v6: Option<Port>,
+    broadcast: Option<Broadcast>,
     /// Sentences about buffers that came out too small.
     pub(crate) notes: Vec<String>,
 }
@@ -42,7 +44,8 @@ enum Outcome {
 
 impl Sender {
     pub(crate) fn open(config: &UdpConfig) -> io::Result<Self> {
-        let mut sender = Self { v4: None, v6: None, notes: Vec::new() };
+        let broadcast = Broadcast::open(config)?;
+        let mut sender = Self { v4: None, v6: None, broadcast, notes: Vec::new() };
         for family in config.families() {
             let socket = bind::open(family)?;
             sender.notes.extend(buffers::set_send(&socket, config.send_buffer)?.map(|s| s.to_string()));
@@ -180,7 +183,8 @@ impl<R: Fn() -> Arc<Routes>> Call<'_, R> {
 
     /// Sends a run in one piece; false if the kernel does not do that.
     fn segmented(&mut self, port: &Port, to: SocketAddr, pieces: &[IoSlice<'_>], run: Run) -> bool {
-        if !port.offload.allows(to.ip(), run.segment) {
+        let broadcast = self.sender.broadcast.as_ref().is_some_and(|it| it.replaces(to));
+        if broadcast || !port.offload.allows(to.ip(), run.segment) {
             return false;
         }
         match self.transmit(port, to, pieces, Some(run.segment)) {
@@ -235,12 +239,19 @@ impl<R: Fn() -> Arc<Routes>> Call<'_, R> {
         }
         let to = SockAddr::from(address);
         if !address.ip().is_multicast() {
-            return self.once(port, &to, parts, segment, None);
+            return self.once(&port.socket, &to, parts, segment, None);
         }
         let routes = Arc::clone(self.known.get_or_insert_with(self.routes));
+        let broadcast = self.sender.broadcast.as_ref().filter(|it| it.replaces(address));
+        if let Some(broadcast) = broadcast {
+            let result = self.broadcast(broadcast, address.port(), parts, &routes.broadcasts);
+            if broadcast.is_enough(address) {
+                return result;
+            }
+        }
         let mut result = Err(io::Error::from_raw_os_error(libc::ENETUNREACH));
         for outlet in routes.outlets(address.ip()) {
-            match self.once(port, &to, parts, segment, Some(outlet)) {
+            match self.once(&port.socket, &to, parts, segment, Some(outlet)) {
                 // The run goes out again one by one. Where an outlet before this one has sent it, readers
                 // discard the second copy.
                 Err(error) if segment.is_some() => return Err(error),
@@ -251,9 +262,27 @@ impl<R: Fn() -> Arc<Routes>> Call<'_, R> {
         result
     }
 
+    /// Sends what is for the group to the broadcast addresses; one that works is enough.
+    fn broadcast(
+        &self,
+        broadcast: &Broadcast,
+        port: u16,
+        parts: &[IoSlice<'_>],
+        outlets: &[Outlet],
+    ) -> io::Result<()> {
+        let limited = outlets.iter().filter_map(|outlet| Some((broadcast.limited(port)?, Some(outlet))));
+        let places = broadcast.directed(port).map(|to| (to, None)).chain(limited);
+        let mut result = Err(io::Error::from_raw_os_error(libc::ENETUNREACH));
+        for (to, outlet) in places {
+            let sent = self.once(&broadcast.socket, &to, parts, None, outlet);
+            result = if sent.is_ok() { sent } else { result.or(sent) };
+        }
+        result
+    }
+
     fn once(
         &self,
-        port: &Port,
+        socket: &Socket,
         to: &SockAddr,
         parts: &[IoSlice<'_>],
         segment: Option<usize>,
@@ -274,7 +303,7 @@ impl<R: Fn() -> Arc<Routes>> Call<'_, R> {
             true => control.class_v6(self.class),
         }
         add(&self.counters.send_calls, 1);
-        let socket: BorrowedFd<'_> = port.socket.as_fd();
+        let socket: BorrowedFd<'_> = socket.as_fd();
         sys::send_message(socket, to, parts, &control, self.mode == SendMode::Blocking)
     }
 

@@ -19,7 +19,7 @@ use crate::interface::{self, Interface};
 use crate::receive::{self, Receiver, Receivers};
 use crate::route::{BoundPorts, Routes};
 use crate::send::Sender;
-use crate::{Family, MulticastUse, UdpConfig, buffers};
+use crate::{Family, MulticastUse, UdpConfig, broadcast, buffers};
 
 /// Datagrams, or runs of them, taken at a time from one socket of discovery.
 const META_BURST: usize = 256;
@@ -80,12 +80,21 @@ impl Opening {
         }
         Ok(receivers)
     }
+
+    fn broadcast(&mut self, config: &UdpConfig, port: u16) -> io::Result<Vec<Receiver>> {
+        let sockets = broadcast::receiving(config, port)?;
+        let what = format!("broadcast port {port}");
+        sockets.into_iter().map(|socket| self.receiver(config, socket, &what)).collect()
+    }
 }
 
 fn check(config: &UdpConfig) -> io::Result<(u16, u16)> {
     let refuse = |text: String| Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     if config.families().next().is_none() {
         return refuse("neither IPv4 nor IPv6 is switched on".into());
+    }
+    if let Some(why) = broadcast::refusal(config) {
+        return refuse(why);
     }
     for group in [IpAddr::from(config.group_v4), config.group_v6.into()] {
         if !group.is_multicast() {
@@ -122,12 +131,18 @@ impl UdpTransport {
         if config.multicast != MulticastUse::Never {
             meta.extend(opening.group(&config, meta_group)?);
         }
+        if broadcast::is_on(&config) {
+            meta.extend(opening.broadcast(&config, meta_group)?);
+        }
         let data = opening.unicast(&config, bound.data)?;
         let mut channels = vec![Channel::Meta, Channel::Data];
         let mut data_receivers = Vec::new();
         if config.multicast == MulticastUse::On {
             channels.push(Channel::DataMulticast);
             data_receivers = opening.group(&config, data_group)?;
+        } else if broadcast::carries_data(&config) {
+            channels.push(Channel::DataMulticast);
+            data_receivers = opening.broadcast(&config, data_group)?;
         }
         let sender = Sender::open(&config)?;
         let mut groups = Groups::new(config.group_v4, config.group_v6, opening.groups);
@@ -192,7 +207,8 @@ impl UdpTransport {
         // New interfaces to announce on matter to others even if our addresses are the same.
         let changed = current.locators != routes.locators
             || current.outlets_v4 != routes.outlets_v4
-            || current.outlets_v6 != routes.outlets_v6;
+            || current.outlets_v6 != routes.outlets_v6
+            || current.broadcasts != routes.broadcasts;
         *current = Arc::new(routes);
         changed
     }

@@ -8,9 +8,9 @@ use crate::process::{Adapter, Launch};
 use crate::scenario::{Architecture, Kind, Link, SetUp};
 use crate::statistics::Figures;
 use anyhow::{Context, Result, ensure};
+use dunlin::Config;
 use dunlin_bench_adapter::Line;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 pub(crate) struct Place<'a> {
@@ -92,7 +92,7 @@ impl<'a> Place<'a> {
     /// Writes the configuration file, and starts servers and daemons with it.
     fn prepare(&mut self, bench: &Bench<'_>, architecture: Architecture) -> Result<()> {
         let [address, _] = self.ends().addresses;
-        let text = config_file(architecture, &address, &bench.contender.options);
+        let text = config_file(architecture, &address, &bench.contender.options)?;
         let file = bench.scratch.join("dunlin.toml");
         std::fs::write(&file, text).with_context(|| format!("writing {}", file.display()))?;
         self.config = Some(file);
@@ -191,28 +191,35 @@ fn time<'b>(processes: impl IntoIterator<Item = &'b Adapter>) -> Result<f64> {
 }
 
 /// The configuration file of all programs of an architecture.
-fn config_file(architecture: Architecture, server: &str, options: &BTreeMap<String, String>) -> String {
-    let mut text = match architecture {
-        Architecture::Decentralised => "discovery.architecture = \"decentralised\"\n".to_string(),
-        Architecture::Centralised => {
-            format!("discovery.architecture = \"centralised\"\ndiscovery.servers = [\"udp://{server}\"]\n")
-        }
-        Architecture::Federated => "discovery.architecture = \"federated\"\n".to_string(),
+fn config_file(
+    architecture: Architecture,
+    server: &str,
+    options: &BTreeMap<String, String>,
+) -> Result<String> {
+    let mut config = Config::default();
+    let name = match architecture {
+        Architecture::Decentralised => "decentralised",
+        Architecture::Centralised => "centralised",
+        Architecture::Federated => "federated",
     };
-    for (key, value) in options {
-        let is_plain =
-            value.parse::<i64>().is_ok() || value.parse::<bool>().is_ok() || value.starts_with('[');
-        let value = if is_plain { value.clone() } else { toml::Value::from(value.as_str()).to_string() };
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{key} = {value}");
+    config.set("discovery.architecture", name)?;
+    let mut keys = vec!["discovery.architecture"];
+    if architecture == Architecture::Centralised {
+        config.set("discovery.servers", &format!("udp://{server}"))?;
+        keys.push("discovery.servers");
     }
-    text
+    for (key, value) in options {
+        config.set(key, value)?;
+        keys.push(key);
+    }
+    config.check()?;
+    let line = |key: &&str| Some(format!("{key} = {}\n", config.get(key)?));
+    Ok(keys.iter().filter_map(line).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dunlin::Config;
 
     #[test]
     fn the_configuration_file_is_one() {
@@ -220,19 +227,19 @@ mod tests {
             ("shared_memory.enabled", "false"),
             ("receive.waiting", "blocking"),
             ("daemon.max_applications", "7"),
-            ("daemon.applications", "[\"10.0.0.1\"]"),
+            ("daemon.applications", "10.0.0.1,10.0.0.2"),
         ];
         let options = options.map(|(key, value)| (key.to_string(), value.to_string())).into();
-        let text = config_file(Architecture::Centralised, "10.77.0.1", &options);
+        let text = config_file(Architecture::Centralised, "10.77.0.1", &options).unwrap();
         let config = Config::from_toml("dunlin.toml", &text).unwrap();
         config.check().unwrap();
         assert_eq!(config.discovery.servers, ["udp://10.77.0.1"]);
         assert_eq!((config.daemon.max_applications, config.shared_memory.enabled), (7, false));
         for architecture in [Architecture::Decentralised, Architecture::Federated] {
-            Config::from_toml("dunlin.toml", &config_file(architecture, "", &options))
-                .unwrap()
-                .check()
-                .unwrap();
+            let text = config_file(architecture, "", &options).unwrap();
+            let config = Config::from_toml("dunlin.toml", &text).unwrap();
+            config.check().unwrap();
+            assert_eq!(config.daemon.applications, ["10.0.0.1", "10.0.0.2"]);
         }
     }
 }

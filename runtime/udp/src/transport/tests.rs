@@ -1,6 +1,7 @@
 use super::*;
 use dunlin_core::PortParameters;
 use dunlin_transport::conformance::{Listener, pattern, push, single};
+use std::net::Ipv4Addr;
 
 fn config(base: u16) -> UdpConfig {
     UdpConfig { ports: PortParameters { base, ..PortParameters::default() }, ..UdpConfig::default() }
@@ -226,4 +227,37 @@ fn datagrams_of_ipv6_are_marked_with_their_class() {
         std::net::IpAddr::V4(_) => panic!("bound to IPv6"),
     };
     assert_eq!(traffic_classes(UdpConfig { ipv6: true, ..config(26_250) }, "::1", v6), expected);
+}
+
+#[test]
+fn what_others_name_is_never_broadcast_to() {
+    let place = Ipv4Addr::new(127, 255, 255, 255);
+    let broadcast = UdpConfig {
+        interfaces: vec!["lo".into()],
+        multicast: MulticastUse::Off,
+        broadcast: vec![place],
+        broadcast_data: true,
+        ..config(26_750)
+    };
+    let transport: Arc<dyn Transport> = Arc::new(UdpTransport::open(broadcast.clone()).unwrap());
+    let [group] = transport.locators().default_multicast[..] else { panic!("the group is announced") };
+    assert_eq!((group, transport.announce_to().len()), (Locator::udp_v4(broadcast.group_v4, 26_751), 1));
+    let listener = Listener::start(&transport, Channel::DataMulticast);
+    // A burst has to go one by one, and each only once.
+    assert_eq!(transport.send(&burst(20, 1_000, group), SendMode::Blocking).sent, 20);
+    let arrived = listener.take(20);
+    assert!(arrived.iter().enumerate().all(|(number, bytes)| **bytes == *pattern(number as u64, 1_000)));
+    // The address itself, as a locator of others.
+    let named = transport.send(&burst(1, 100, Locator::udp_v4(place, 26_751)), SendMode::Blocking);
+    assert_eq!((named.sent, named.failed), (0, 1));
+    let stats = transport.stats();
+    assert_eq!((stats.received_datagrams, stats.sent_datagrams), (20, 20));
+    for (wrong, why) in [
+        (UdpConfig { multicast: MulticastUse::On, ..broadcast.clone() }, "multicast is on"),
+        (UdpConfig { broadcast: vec![Ipv4Addr::UNSPECIFIED], ..broadcast.clone() }, "no broadcast address"),
+        (UdpConfig { broadcast: vec![place; 5], ..broadcast.clone() }, "4 at most"),
+    ] {
+        let refused = UdpTransport::open(wrong).err().unwrap().to_string();
+        assert!(refused.contains(why), "{refused}");
+    }
 }
