@@ -2,14 +2,15 @@
 
 use crate::config::RouteConfig;
 use crate::instances::{Instances, Verdict};
+use crate::known::{KnownSources, Sources, Standing, Wanted};
 use crate::origins::Origins;
 use crate::requests::Requests;
 use crate::stats::{Dropped, FlowStats};
 use dunlin::{
-    DataReader, DataReaderListener, DataWriter, GuardCondition, Guid, InstanceState, Publisher, Sample,
-    SampleIdentity, SampleInfo, SerializedData, Subscriber, WallTime, WriteError, WriteParams,
+    DataReader, DataReaderListener, DataWriter, GuardCondition, InstanceState, Publisher, Sample,
+    SampleIdentity, SampleInfo, SampleRejectedReason, SerializedData, Subscriber, WallTime, WriteError,
+    WriteParams,
 };
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
@@ -29,15 +30,6 @@ pub(crate) struct Ends {
     pub(crate) coherent: bool,
 }
 
-/// The writers that a flow passes on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sources {
-    /// Those that it passes on.
-    pub(crate) writers: BTreeSet<Guid>,
-    /// Those that write to the output's topic themselves, at the destination: who has them needs no copy.
-    pub(crate) present: BTreeSet<Guid>,
-}
-
 /// Shared by the router and the listener of the input.
 pub(crate) struct Flow {
     /// Something has arrived since somebody last looked.
@@ -51,9 +43,7 @@ pub(crate) struct Flow {
 struct Core {
     ends: Ends,
     input: Option<DataReader<SerializedData>>,
-    sources: Sources,
-    /// The writer of the last sample that was one of the sources.
-    recent: Guid,
+    sources: KnownSources,
     batch: Vec<Sample<SerializedData>>,
     /// The first sample of the batch that is still to be passed on.
     next: usize,
@@ -98,15 +88,14 @@ impl Flow {
     pub(crate) fn new(
         ends: Ends,
         route: &RouteConfig,
-        instances: u32,
+        (wanted, instances): (Wanted, u32),
         (requests, wake, inline): (Requests, Arc<GuardCondition>, bool),
     ) -> Arc<Self> {
         let exclusive = ends.writer.qos().ownership.kind == dunlin::qos::OwnershipKind::Exclusive;
         let core = Core {
             ends,
             input: None,
-            sources: Sources::default(),
-            recent: Guid::default(),
+            sources: KnownSources::new(wanted),
             batch: Vec::with_capacity(BATCH),
             next: 0,
             in_set: false,
@@ -133,15 +122,22 @@ impl Flow {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the writers. False if they are the same.
-    pub(crate) fn set_sources(&self, sources: &Sources) -> bool {
+    /// Changes the writers.
+    pub(crate) fn set_sources(&self, sources: &Sources) {
         let mut core = self.core();
-        if core.sources == *sources {
-            return false;
-        }
-        core.sources = sources.clone();
-        core.recent = Guid::default();
-        true
+        let now = core.ends.publisher.participant().current_time();
+        core.sources.plan(sources, now);
+    }
+
+    /// Takes nothing new any more. What has arrived still passes.
+    pub(crate) fn end_input(&self) {
+        let mut core = self.core();
+        let Some(input) = core.input.take() else { return };
+        let _ = input.take_into(usize::MAX, &mut core.batch);
+        // Writers are asked for at the input, which goes.
+        core.judge_all(&input);
+        let _ = core.ends.subscriber.delete_datareader(&input);
+        self.ready.store(true, Ordering::SeqCst);
     }
 
     fn arrived(&self) {
@@ -194,6 +190,13 @@ impl Flow {
         self.core().ends.writer.clone()
     }
 
+    /// Whether samples had to be sent again as there were too many instances.
+    pub(crate) fn has_too_many_instances(&self) -> bool {
+        let core = self.core();
+        let rejected = core.input.as_ref().map(DataReader::sample_rejected_status);
+        rejected.is_some_and(|it| it.last_reason == Some(SampleRejectedReason::InstancesLimit))
+    }
+
     /// Says for a writer that has to say so itself that it is alive, as long as one of the sources is.
     pub(crate) fn assert_liveliness(&self) {
         let core = self.core();
@@ -207,22 +210,27 @@ impl Flow {
 
 impl Core {
     fn turn(&mut self) -> Turn {
-        let Some(input) = self.input.clone() else { return Turn::Empty };
+        let input = self.input.clone();
         let now = self.ends.publisher.participant().current_time();
         let coherent = self.ends.coherent && self.ends.subscriber.begin_access().is_ok();
-        let turn = self.pass_all(&input, now, coherent);
+        let turn = self.pass_all(input.as_ref(), now, coherent);
         if coherent {
             let _ = self.ends.subscriber.end_access();
         }
         turn
     }
 
-    fn pass_all(&mut self, input: &DataReader<SerializedData>, now: WallTime, coherent: bool) -> Turn {
+    fn pass_all(
+        &mut self,
+        input: Option<&DataReader<SerializedData>>,
+        now: WallTime,
+        coherent: bool,
+    ) -> Turn {
         let mut passed = 0;
         loop {
             while self.next < self.batch.len() {
                 self.begin_set(coherent);
-                if matches!(self.pass_one(now), Passed::Full) {
+                if matches!(self.pass_one(input, now), Passed::Full) {
                     return Turn::Full;
                 }
                 self.next += 1;
@@ -235,7 +243,8 @@ impl Core {
                 return Turn::More;
             }
             // What cannot be taken any more has ended.
-            if input.take_into(BATCH, &mut self.batch).unwrap_or(0) == 0 {
+            let taken = input.map(|input| input.take_into(BATCH, &mut self.batch).unwrap_or(0));
+            if taken.unwrap_or(0) == 0 {
                 self.end_set();
                 return Turn::Empty;
             }
@@ -256,9 +265,10 @@ impl Core {
     }
 
     /// Passes on the next sample of the batch.
-    fn pass_one(&mut self, now: WallTime) -> Passed {
+    fn pass_one(&mut self, input: Option<&DataReader<SerializedData>>, now: WallTime) -> Passed {
         let Some(info) = self.batch.get(self.next).map(|sample| sample.info) else { return Passed::Done };
-        let is_ours = self.is_source(&info);
+        let standing = self.sources.standing(input, info.publication_handle);
+        let is_ours = standing == Standing::Ours;
         let Some(sample) = self.batch.get(self.next) else { return Passed::Done };
         match (&sample.data, info.instance_state) {
             (Some(data), _) if is_ours => {
@@ -266,10 +276,12 @@ impl Core {
                 self.pass_data(&info, data, now)
             }
             // Another kind of writer owns the instance now.
-            (Some(data), _) => {
+            (Some(data), _) if self.instances.yields(info.instance_handle) => {
                 let data = data.clone();
                 self.yield_instance(&info, data)
             }
+            (Some(_), _) if standing == Standing::Unknown => self.leave_out(Dropped::UnknownWriter),
+            (Some(_), _) => Passed::Done,
             (None, InstanceState::NotAliveDisposed) if is_ours => self.end_instance(&info, true),
             (None, InstanceState::NotAliveNoWriters) if is_ours || info.sequence_number.0 == 0 => {
                 self.end_instance(&info, false)
@@ -278,16 +290,11 @@ impl Core {
         }
     }
 
-    fn is_source(&mut self, info: &SampleInfo) -> bool {
-        let writer = info.publication_handle.to_guid();
-        if writer == self.recent {
-            return true;
+    /// Finds out whose the samples of the batch are.
+    fn judge_all(&mut self, input: &DataReader<SerializedData>) {
+        for sample in self.batch.iter().skip(self.next) {
+            self.sources.standing(Some(input), sample.info.publication_handle);
         }
-        let known = self.sources.writers.contains(&writer);
-        if known {
-            self.recent = writer;
-        }
-        known
     }
 
     /// The sample as the output's topic takes it.
@@ -305,7 +312,7 @@ impl Core {
     }
 
     fn is_there_already(&self, info: &SampleInfo) -> bool {
-        info.original_sample.is_some_and(|named| self.sources.present.contains(&named.writer))
+        info.original_sample.is_some_and(|named| self.sources.is_present(named.writer))
     }
 
     fn pass_data(&mut self, info: &SampleInfo, data: SerializedData, now: WallTime) -> Passed {
@@ -353,9 +360,6 @@ impl Core {
     }
 
     fn yield_instance(&mut self, info: &SampleInfo, data: SerializedData) -> Passed {
-        if !self.instances.yields(info.instance_handle) {
-            return Passed::Done;
-        }
         let data = self.addressed(data, info);
         let given_up = self.ends.writer.unregister_instance_with(&data, &WriteParams::default());
         match given_up {

@@ -87,14 +87,36 @@ impl Instances {
         self.exclusive && self.known.get(&instance).is_some_and(|known| known.registered)
     }
 
-    /// What follows a dispose makes the instance alive again, so it passes whatever it is.
+    /// What follows a dispose makes the instance alive again, so it passes whatever it is. Only its owner has to be known on.
     pub(crate) fn disposed(&mut self, instance: InstanceHandle) {
-        if let Some(known) = self.known.get_mut(&instance) {
+        if !self.exclusive {
+            self.known.remove(&instance);
+        } else if let Some(known) = self.known.get_mut(&instance) {
             (known.since, known.last) = (u32::MAX, None);
         }
     }
 
     pub(crate) fn ended(&mut self, instance: InstanceHandle) {
         self.known.remove(&instance);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instances_that_were_disposed_take_no_room() {
+        let text = "name = \"gate\"\nparticipant.a.domain = 0\nparticipant.b.domain = 1\n[[route]]\nfrom = \"a\"\n\
+                    to = \"b\"\nonly_on_change = true\n";
+        let config = crate::RouterConfig::from_toml("test.toml", text, None).unwrap();
+        let mut instances = Instances::new(&config.routes[0], false, 2);
+        for n in 0..10 {
+            let instance = InstanceHandle([n; 16]);
+            assert!(matches!(instances.judge(instance, b"same"), Verdict::Pass), "{n}");
+            instances.passed(instance, b"same");
+            assert!(matches!(instances.judge(instance, b"same"), Verdict::LeaveOut(Dropped::Unchanged)));
+            instances.disposed(instance);
+        }
     }
 }

@@ -29,6 +29,7 @@ mod flow;
 pub mod import;
 mod instances;
 mod kind;
+mod known;
 mod open;
 mod origins;
 mod plan;

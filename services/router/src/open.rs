@@ -1,8 +1,9 @@
 //! The entities of a flow.
 
-use crate::config::{Limits, RouteConfig};
-use crate::flow::{Ends, Flow, Sources};
+use crate::config::{Limits, RouteConfig, RouterConfig};
+use crate::flow::{Ends, Flow};
 use crate::kind::Kind;
+use crate::known::{Sources, Wanted};
 use crate::requests::Requests;
 use dunlin::qos::{
     DataReaderQos, DestinationOrderKind, DurabilityKind, ServiceMark, SubscriberQos, TopicQos,
@@ -28,10 +29,9 @@ fn because(what: &str) -> impl FnOnce(dunlin::CreateEntityError) -> CannotOpen +
 
 /// What a flow is opened with.
 pub(crate) struct Opening<'a> {
-    pub(crate) router: &'a str,
+    pub(crate) config: &'a Arc<RouterConfig>,
     pub(crate) route: &'a RouteConfig,
-    pub(crate) limits: Limits,
-    pub(crate) kind: &'a Kind,
+    pub(crate) kind: &'a Arc<Kind>,
     pub(crate) from: &'a DomainParticipant,
     pub(crate) to: &'a DomainParticipant,
     /// A writer that announces the type.
@@ -71,10 +71,20 @@ impl Opening<'_> {
         let requests = requests.of_output(&self.kind.output.topic, writer.guid());
         let coherent = self.kind.published.presentation.coherent_access;
         let ends = Ends { subscriber: subscriber.clone(), publisher, writer, opaque: ty.is_none(), coherent };
-        let flow = Flow::new(ends, self.route, self.limits.instances, (requests, Arc::clone(wake), inline));
+        let wanted = Wanted { config: Arc::clone(self.config), kind: Arc::clone(self.kind) };
+        let flow = Flow::new(
+            ends,
+            self.route,
+            (wanted, self.limits().instances),
+            (requests, Arc::clone(wake), inline),
+        );
         flow.set_sources(sources);
         flow.begin(self.reader(&subscriber, &input, &flow)?);
         Ok(flow)
+    }
+
+    fn limits(&self) -> Limits {
+        self.config.limits
     }
 
     fn known_type(&self) -> Result<Option<DynamicType>, CannotOpen> {
@@ -119,7 +129,7 @@ impl Opening<'_> {
                 "its type is not announced, so nothing can be filtered by its contents".into(),
             ));
         };
-        let name = format!("router/{}/{}", self.router, self.number);
+        let name = format!("router/{}/{}", self.config.name, self.number);
         let filtered = self.from.create_contentfilteredtopic(&name, &topic, filter, &[""; 0]);
         Ok(Input::Filtered(filtered.map_err(because("the filter cannot be used"))?.serialized()))
     }
@@ -160,16 +170,16 @@ impl Opening<'_> {
 
     fn reader_qos(&self) -> DataReaderQos {
         let offered = &self.kind.offered;
-        let mark = ServiceMark { kind: "router".into(), id: self.router.into(), path: Vec::new() };
+        let mark = ServiceMark { kind: "router".into(), id: self.config.name.clone(), path: Vec::new() };
         let most = |limit: u32| i32::try_from(limit).unwrap_or(i32::MAX);
         let mut qos = DataReaderQos::default()
             .keep_all()
-            .resource_limits(most(self.limits.samples), most(self.limits.instances), -1)
+            .resource_limits(most(self.limits().samples), most(self.limits().instances), -1)
             .durability(offered.durability.kind.min(DurabilityKind::TransientLocal))
             .destination_order(DestinationOrderKind::ByReceptionTimestamp)
             .liveliness(offered.liveliness.kind, offered.liveliness.lease_duration)
             .remove_duplicates(false)
-            .ignore_service(self.router)
+            .ignore_service(&self.config.name)
             .show_every_change()
             .service(&mark);
         qos.reliability.kind = offered.reliability.kind;

@@ -1,8 +1,8 @@
 //! Which outputs there are to be, of what discovery knows.
 
 use crate::config::{Create, RouterConfig};
-use crate::flow::Sources;
 use crate::kind::{Kind, Why};
+use crate::known::Sources;
 use dunlin::{DomainParticipant, Guid, PublicationBuiltinTopicData};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

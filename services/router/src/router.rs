@@ -95,6 +95,9 @@ pub struct RouteState {
     pub stats: FlowStats,
 }
 
+/// The key of a kind, and the routers before this one.
+type Way = (Arc<str>, Vec<String>);
+
 struct Entry {
     flow: Arc<Flow>,
     kind: Arc<Kind>,
@@ -113,7 +116,7 @@ struct Side {
 
 /// See the [crate].
 pub struct Router {
-    config: RouterConfig,
+    config: Arc<RouterConfig>,
     forwarding: Forwarding,
     sides: Vec<Side>,
     participants: Vec<DomainParticipant>,
@@ -122,7 +125,9 @@ pub struct Router {
     news: Arc<AtomicBool>,
     planner: Planner,
     requests: Requests,
-    flows: BTreeMap<(Arc<str>, Vec<String>), Entry>,
+    flows: BTreeMap<Way, Entry>,
+    /// Of routes that are not as they were. They take nothing new, and end once everybody has what they had taken over.
+    leaving: Vec<Entry>,
     refusals: Vec<Refusal>,
     plan_at: Option<WallTime>,
     planned: Option<WallTime>,
@@ -154,7 +159,7 @@ impl Router {
         let participants: Vec<_> = sides.iter().map(|side| side.participant.clone()).collect();
         let status = StatusWriters::new(&config, &participants);
         Ok(Self {
-            config,
+            config: Arc::new(config),
             forwarding,
             sides,
             participants,
@@ -163,6 +168,7 @@ impl Router {
             planner: Planner::default(),
             requests: Requests::default(),
             flows: BTreeMap::new(),
+            leaving: Vec::new(),
             refusals: Vec::new(),
             plan_at: None,
             planned: None,
@@ -244,7 +250,8 @@ impl Router {
 
     fn pass(&self) -> Duration {
         let mut next = Duration::INFINITE;
-        for entry in self.flows.values().filter(|entry| entry.flow.is_ready()) {
+        let all = self.flows.values().chain(&self.leaving);
+        for entry in all.filter(|entry| entry.flow.is_ready()) {
             match entry.flow.pass() {
                 Turn::Empty => {}
                 Turn::More => next = Duration::ZERO,
@@ -304,11 +311,13 @@ impl Router {
         let names: Vec<String> = self.config.participants.iter().map(|it| it.name.clone()).collect();
         let ended =
             |entry: &Entry| gone(&entry.rule.from) || names.get(entry.kind.to).is_none_or(|to| gone(to));
-        self.flows.retain(|_, entry| !ended(entry));
+        let ended = self.flows.iter().filter(|(_, entry)| ended(entry)).map(|(key, _)| key.clone());
+        let now = self.participants.first().map_or_else(WallTime::default, DomainParticipant::current_time);
+        self.leave(ended.collect(), now);
         drop(old);
         self.participants = self.sides.iter().map(|side| side.participant.clone()).collect();
         self.status = StatusWriters::new(&config, &self.participants);
-        self.config = config;
+        self.config = Arc::new(config);
         self.planner.forget();
         self.news.store(true, Ordering::SeqCst);
         self.wake.set_trigger_value(true);
@@ -337,31 +346,41 @@ impl Router {
     }
 
     /// Brings the outputs that exist up to date, and takes them from what is wanted.
-    fn settle_known(&mut self, now: WallTime, wanted: &mut BTreeMap<(Arc<str>, Vec<String>), Wanted>) {
-        let mut ending = false;
+    fn settle_known(&mut self, now: WallTime, wanted: &mut BTreeMap<Way, Wanted>) {
         let routes = &self.config.routes;
-        self.flows.retain(|key, entry| {
-            let Some(found) = wanted.get(key) else {
+        let has_changed = |(key, entry): &(&Way, &Entry)| {
+            wanted.get(*key).is_some_and(|found| routes.get(found.kind.route) != Some(&entry.rule))
+        };
+        let changed = self.flows.iter().filter(has_changed).map(|(key, _)| key.clone()).collect();
+        self.leave(changed, now);
+        for (key, entry) in &mut self.flows {
+            let Some(found) = wanted.remove(key) else {
                 entry.ending.get_or_insert(now);
-                ending = true;
-                return true;
+                continue;
             };
-            if routes.get(found.kind.route) != Some(&entry.rule) {
-                return false;
-            }
-            let Some(found) = wanted.remove(key) else { return true };
             entry.writers = found.sources.writers.len();
             entry.flow.set_sources(&found.sources);
             (entry.kind, entry.ending) = (found.kind, None);
-            true
-        });
-        self.ending = ending;
+        }
+        self.ending = !self.leaving.is_empty() || self.flows.values().any(|entry| entry.ending.is_some());
     }
 
-    fn open(&mut self, now: WallTime, key: (Arc<str>, Vec<String>), wanted: &Wanted) {
+    /// Ends outputs once everybody has what they had taken over.
+    fn leave(&mut self, keys: Vec<Way>, now: WallTime) {
+        for key in keys {
+            let Some(mut entry) = self.flows.remove(&key) else { continue };
+            entry.flow.end_input();
+            entry.ending.get_or_insert(now);
+            self.leaving.push(entry);
+            self.ending = true;
+        }
+    }
+
+    fn open(&mut self, now: WallTime, key: Way, wanted: &Wanted) {
         let kind = &wanted.kind;
-        if self.flows.len() >= self.config.limits.flows {
-            let why = format!("there are {} outputs already (limits.outputs)", self.flows.len());
+        let there = self.flows.len() + self.leaving.len();
+        if there >= self.config.limits.flows {
+            let why = format!("there are {there} outputs already (limits.outputs)");
             return self.refuse((kind.route, kind.to), &kind.topic, why);
         }
         let Some(rule) = self.config.routes.get(kind.route) else { return };
@@ -370,8 +389,8 @@ impl Router {
         let (Some(from), Some(to)) = (from, self.participants.get(kind.to)) else { return };
         let Some(writer) = wanted.sources.writers.first().copied() else { return };
         self.number += 1;
-        let (router, limits, number) = (self.config.name.as_str(), self.config.limits, self.number);
-        let opening = Opening { router, route: rule, limits, kind, from, to, writer, number };
+        let (config, number) = (&self.config, self.number);
+        let opening = Opening { config, route: rule, kind, from, to, writer, number };
         let opened =
             opening.open(&self.requests, &self.wake, self.forwarding == Forwarding::Inline, &wanted.sources);
         match opened {
@@ -397,7 +416,7 @@ impl Router {
     /// Ends outputs without writers once everybody has what was passed on.
     fn end_idle(&mut self, now: WallTime) {
         let requests = &self.requests;
-        self.flows.retain(|_, entry| {
+        let goes_on = |entry: &Entry| {
             let Some(since) = entry.ending else { return true };
             let late = now.since(since) >= LINGER || now < since;
             let done =
@@ -406,8 +425,23 @@ impl Router {
                 requests.forget(output);
             }
             !done
-        });
-        self.ending = self.flows.values().any(|entry| entry.ending.is_some());
+        };
+        self.flows.retain(|_, entry| goes_on(entry));
+        self.leaving.retain(goes_on);
+        self.ending = !self.leaving.is_empty() || self.flows.values().any(|entry| entry.ending.is_some());
+    }
+
+    /// What waits at the source as there are too many instances.
+    fn crowded(&self) -> impl Iterator<Item = Refusal> {
+        let most = self.config.limits.instances;
+        let crowded = self.flows.values().filter(|entry| entry.flow.has_too_many_instances());
+        crowded.filter_map(move |entry| {
+            let state = self.state(entry)?;
+            let why = format!(
+                "more than {most} instances have come (limits.instances); the others wait at their writers"
+            );
+            Some(Refusal { route: state.route, topic: state.topic, to: state.to, why })
+        })
     }
 
     fn assert_liveliness(&mut self, now: WallTime) -> Duration {
@@ -429,7 +463,9 @@ impl Router {
             return left;
         }
         let (states, mut status) = (self.states(), std::mem::take(&mut self.status));
-        let next = status.tell(now, &self.config.name, &states, &self.refusals);
+        let mut refusals = self.refusals.clone();
+        refusals.extend(self.crowded());
+        let next = status.tell(now, &self.config.name, &states, &refusals);
         self.status = status;
         next
     }

@@ -19,11 +19,13 @@ pub enum Dropped {
     NoKey,
     /// The output cannot write it.
     Refused,
+    /// Its writer has come and gone while it waited, so that nobody knows what kind it was of.
+    UnknownWriter,
 }
 
 impl Dropped {
     /// All reasons, in the order of [`FlowStats::dropped`].
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::AlreadyThere,
         Self::Copy,
         Self::Rate,
@@ -31,6 +33,7 @@ impl Dropped {
         Self::NoRoom,
         Self::NoKey,
         Self::Refused,
+        Self::UnknownWriter,
     ];
 
     /// For people.
@@ -44,6 +47,7 @@ impl Dropped {
             Self::NoRoom => "no room",
             Self::NoKey => "the key is not known",
             Self::Refused => "it cannot be written",
+            Self::UnknownWriter => "its writer is not known",
         }
     }
 }
@@ -58,7 +62,7 @@ pub struct FlowStats {
     /// Ends of instances that were passed on.
     pub ends: u64,
     /// Samples that were not, by reason ([`Dropped::ALL`]).
-    pub dropped: [u64; 7],
+    pub dropped: [u64; 8],
     /// Sum of the times from arrival to the output.
     pub latency_sum: Duration,
     /// The longest of them.

@@ -1,9 +1,9 @@
 //! A router that is pumped by the test: other configurations while it runs, policies of profiles, restarts.
 
 use crate::support::*;
-use dunlin::qos::{DataReaderQos, DataWriterQos, ReliabilityKind};
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, ReliabilityKind, TopicQos};
 use dunlin::sim::{Node, Result, Sim};
-use dunlin::{DataReader, Duration};
+use dunlin::{DataReader, DomainParticipant, Duration};
 use dunlin_router::{Forwarding, Router, RouterConfig};
 
 /// A router without a thread.
@@ -137,6 +137,84 @@ fn a_router_that_starts_anew_repeats_nothing_to_who_removes_duplicates() {
         sim.run_until(|| every.stats().delivered == 45, secs(120))?;
         sim.run_for(secs(5))?;
         assert_eq!(positions(&take(&b, &once)), (0..25).collect::<Vec<_>>());
+        Ok(())
+    });
+}
+
+/// The input has them before the router looks again at what there is.
+#[test]
+fn what_new_writers_write_at_once_passes() {
+    let quick = Sim::builder().delay(Duration::from_micros(50), Duration::from_micros(200));
+    quick.seeds(0..4, |sim| {
+        let (a, r, b) = (sim.node("a"), sim.node("r"), sim.node("b"));
+        let mut router = pumped(&r, &routes(""));
+        let reader = reader(&b, &at(1, "A"), &reader_qos())?;
+        let (publisher, topic) = a.run(|| -> Result<_> {
+            let participant = DomainParticipant::new(0)?;
+            let topic = participant.create_topic::<Track>("A", &TopicQos::default())?;
+            Ok((participant.create_publisher(&PublisherQos::default())?, topic))
+        })?;
+        let mut writers = Vec::new();
+        let mut seen = Vec::new();
+        let mut add = |n: i64| -> Result {
+            let writer = a.run(|| publisher.create_datawriter(&topic, &writer_qos()))?;
+            a.run(|| writer.write(&track(1, n)))?;
+            writers.push(writer);
+            Ok(())
+        };
+        add(0)?;
+        let first = || {
+            seen.extend(positions(&take(&b, &reader)));
+            seen == [0]
+        };
+        pump_until(sim, (&r, &mut router), first, secs(60))?;
+        for n in 1..20 {
+            add(n)?;
+            sim.run_for(millis(1))?;
+            r.run(|| router.pump());
+        }
+        for _ in 0..1000 {
+            r.run(|| router.pump());
+            sim.run_for(millis(2))?;
+        }
+        seen.extend(positions(&take(&b, &reader)));
+        seen.sort_unstable();
+        assert_eq!(seen, (0..20).collect::<Vec<_>>(), "{:?}", router.states());
+        Ok(())
+    });
+}
+
+#[test]
+fn what_a_route_had_taken_over_passes_although_the_route_changes() {
+    bad_network().seeds(0..3, |sim| {
+        let (a, r, b) = (sim.node("a"), sim.node("r"), sim.node("b"));
+        let limits = "[limits]\nsamples = 10\n";
+        let mut router = pumped(&r, &format!("{}{limits}", routes("")));
+        let qos = DataWriterQos::default().reliable().keep_all().autodispose_unregistered_instances(false);
+        let writer = writer(&a, &at(0, "B"), &qos)?;
+        let small = DataReaderQos::default().reliable().keep_all().resource_limits(10, -1, -1);
+        let reader = reader(&b, &at(1, "B"), &small.show_every_change())?;
+        let there = || reader.matched_publications().len() == 1 && writer.matched_subscriptions().len() == 1;
+        pump_until(sim, (&r, &mut router), there, secs(60))?;
+        for n in 0..28 {
+            a.run(|| writer.write(&track(1, n)))?;
+        }
+        let acknowledged = || a.run(|| writer.wait_for_acknowledgments(Duration::ZERO)).is_ok();
+        pump_until(sim, (&r, &mut router), acknowledged, secs(60))?;
+        let before = reader.matched_publications();
+        let changed = format!("{}{limits}", routes("filter = \"position >= 7\""));
+        r.run(|| router.reconfigure(config(&changed)))?;
+        let two = || reader.matched_publications().iter().any(|it| !before.contains(it));
+        pump_until(sim, (&r, &mut router), two, secs(60))?;
+        let mut seen = Vec::new();
+        let all = || {
+            seen.extend(positions(&take(&b, &reader)));
+            seen.len() >= 28
+        };
+        pump_until(sim, (&r, &mut router), all, secs(60))?;
+        assert_eq!(seen, (0..28).collect::<Vec<_>>());
+        let gone = || reader.matched_publications().iter().all(|it| !before.contains(it));
+        pump_until(sim, (&r, &mut router), gone, secs(60))?;
         Ok(())
     });
 }

@@ -1,9 +1,9 @@
 //! What passes: data with identity, time and order, ends of instances, history, ownership, back-pressure.
 
 use crate::support::*;
-use dunlin::InstanceState;
 use dunlin::qos::{DataReaderQos, DataWriterQos};
 use dunlin::sim::Sim;
+use dunlin::{Duration, InstanceState};
 
 const ALL: &str = "[[route]]\nfrom = \"inner\"\nto = \"outer\"\n";
 
@@ -149,6 +149,42 @@ fn a_reader_that_takes_nothing_holds_up_the_writer_at_the_source() {
             seen.extend(positions(&take(&b, &reader)));
         }
         assert_eq!(seen, (0..500).collect::<Vec<_>>());
+        Ok(())
+    });
+}
+
+/// Acknowledged to the source, so that nobody sends it again, but for the router.
+#[test]
+fn what_waits_passes_although_its_writer_has_ended() {
+    bad_network().seeds(40..43, |sim| {
+        let (a, c, r, b) = (sim.node("a"), sim.node("c"), sim.node("r"), sim.node("b"));
+        route(&r, &format!("{}[limits]\nsamples = 10\n", plain()));
+        let qos = DataWriterQos::default().reliable().keep_all().autodispose_unregistered_instances(false);
+        let ending = writer(&a, &at(0, "Tracks"), &qos)?;
+        let staying = writer::<Track>(&c, &at(0, "Tracks"), &qos)?;
+        let small = DataReaderQos::default().reliable().keep_all().resource_limits(10, -1, -1);
+        let reader = reader(&b, &at(1, "Tracks"), &small.show_every_change())?;
+        let there = || {
+            let sources = [&ending, &staying];
+            reader.matched_publications().len() == 1
+                && sources.iter().all(|it| it.matched_subscriptions().len() == 1)
+        };
+        sim.run_until(there, secs(60))?;
+        for n in 0..28 {
+            a.run(|| ending.write(&track(1, n)))?;
+        }
+        sim.run_until(|| a.run(|| ending.wait_for_acknowledgments(Duration::ZERO)).is_ok(), secs(60))?;
+        a.run(|| ending.publisher().delete_datawriter(&ending))?;
+        sim.run_for(secs(2))?;
+        let mut seen = Vec::new();
+        sim.run_until(
+            || {
+                seen.extend(positions(&take(&b, &reader)));
+                seen.len() >= 28
+            },
+            secs(60),
+        )?;
+        assert_eq!(seen, (0..28).collect::<Vec<_>>());
         Ok(())
     });
 }
