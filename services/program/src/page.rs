@@ -111,15 +111,17 @@ async fn serve_within(listener: TcpListener, app: Router, limits: Limits) {
 }
 
 /// Whether a request comes from our own page and not from another site that is open in the same browser: the origin is the
-/// host asked for, and a server for this machine alone (`loopback`) is asked by a name of this machine.
+/// host asked for, and a server for this machine alone (`loopback`) is asked by a name of this machine. Images and forms of
+/// another site come without an origin; browsers say of them where they come from (Sec-Fetch-Site).
 #[must_use]
 pub fn is_ours(headers: &HeaderMap, loopback: bool) -> bool {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let host = text(HOST).unwrap_or_default();
-    let same_site = text(ORIGIN).is_none_or(|origin| {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let host = text(HOST.as_str()).unwrap_or_default();
+    let same_site = text(ORIGIN.as_str()).is_none_or(|origin| {
         origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host))
     });
-    same_site && (!loopback || is_this_machine(host))
+    let from_here = text("sec-fetch-site").is_none_or(|from| ["same-origin", "none"].contains(&from));
+    same_site && from_here && (!loopback || is_this_machine(host))
 }
 
 fn is_this_machine(host: &str) -> bool {
@@ -234,6 +236,18 @@ mod tests {
             }
             assert_eq!(is_ours(&headers, true), on_loopback, "{host} {origin:?}");
             assert_eq!(is_ours(&headers, false), elsewhere, "{host} {origin:?}");
+        }
+    }
+
+    #[test]
+    fn images_of_other_sites_get_nothing() {
+        for (from, is_one) in
+            [("same-origin", true), ("none", true), ("cross-site", false), ("same-site", false)]
+        {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, "127.0.0.1:8090".parse().unwrap());
+            headers.insert("sec-fetch-site", from.parse().unwrap());
+            assert_eq!((is_ours(&headers, true), is_ours(&headers, false)), (is_one, is_one), "{from}");
         }
     }
 }

@@ -11,7 +11,7 @@ use dunlin::qos::{
 };
 use dunlin::{
     DataReader, DataReaderListener, Guid, InstanceState, PublicationBuiltinTopicData, Sample, SampleInfo,
-    SerializedData,
+    SampleRejectedReason, SerializedData,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,11 +65,12 @@ impl Key {
     }
 
     /// Asks for as much as all of these writers offer, and for nothing else.
-    pub(crate) fn reader_qos(&self, id: &str) -> DataReaderQos {
+    pub(crate) fn reader_qos(&self, id: &str, instances: u32) -> DataReaderQos {
         let mark = ServiceMark { kind: "recorder".into(), id: id.into(), path: Vec::new() };
+        let instances = i32::try_from(instances).unwrap_or(i32::MAX);
         let mut qos = DataReaderQos::default()
             .keep_all()
-            .resource_limits(ROOM, -1, -1)
+            .resource_limits(ROOM, instances, -1)
             .destination_order(DestinationOrderKind::ByReceptionTimestamp)
             .remove_duplicates(false)
             .show_every_change()
@@ -89,6 +90,8 @@ pub(crate) struct Shared {
     pub(crate) queue: Queue,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) when_full: WhenFull,
+    /// Instances of one reader.
+    pub(crate) instances: u32,
     /// Samples are looked at and forgotten.
     pub(crate) paused: AtomicBool,
     /// Some group has samples for which there was no room.
@@ -248,6 +251,12 @@ impl Core {
 
     fn count_lost(&mut self, shared: &Shared) {
         let Some(reader) = &self.reader else { return };
+        if reader.sample_rejected_status().last_reason == Some(SampleRejectedReason::InstancesLimit) {
+            let (topic, most) = (&self.key.topic, shared.instances);
+            shared.ledger.problem(format!(
+                "'{topic}': more than {most} instances have come; nothing is recorded of the others (--max-instances)"
+            ));
+        }
         let total = reader.sample_lost_status().total;
         let Some(count) = u64::try_from(total - self.lost).ok().filter(|count| *count > 0) else { return };
         self.lost = total;

@@ -48,6 +48,8 @@ pub struct Options {
     pub buffer: usize,
     /// What happens beyond.
     pub when_full: WhenFull,
+    /// Instances of a topic that the recorder's reader may have. Those beyond are not recorded, and it says so.
+    pub max_instances: u32,
 }
 
 impl Options {
@@ -63,6 +65,7 @@ impl Options {
             keeping,
             buffer: 256 << 20,
             when_full: WhenFull::default(),
+            max_instances: 1_000_000,
         }
     }
 }
@@ -148,6 +151,7 @@ impl Recorder {
             queue: Queue::new(options.buffer),
             ledger,
             when_full: options.when_full,
+            instances: options.max_instances,
             paused: AtomicBool::new(false),
             waits: AtomicBool::new(false),
             latest: LatestSamples::default(),
@@ -402,7 +406,7 @@ fn open(inner: &Inner, key: &Key, writer: &PublicationBuiltinTopicData) -> Resul
     let subscriber_qos = SubscriberQos::default().partition(key.partitions.iter().cloned());
     let subscriber = participant.create_subscriber(&subscriber_qos);
     let subscriber = subscriber.map_err(|error| because("its subscriber cannot be created", error))?;
-    let (qos, listener) = (key.reader_qos(&id()), group.listener());
+    let (qos, listener) = (key.reader_qos(&id(), inner.options.max_instances), group.listener());
     let mask = StatusMask::DATA_AVAILABLE;
     let reader = subscriber.create_datareader_with_listener(&topic, &qos, listener, mask);
     group.begin(reader.map_err(|error| because("its reader cannot be created", error))?);

@@ -17,6 +17,8 @@ const CHUNK: u64 = 4 << 20;
 const FLUSH: Duration = Duration::from_millis(400);
 /// Until a medium that failed is tried again with a new file.
 const RETRY: Duration = Duration::from_secs(1);
+/// Files that are there already before it is tried again later.
+const MAX_TRIES: u32 = 100_000;
 /// Channels of a file before the next one begins; MCAP has room for 65,535.
 const MAX_CHANNELS: usize = 60_000;
 
@@ -121,7 +123,8 @@ pub(crate) struct Store {
     next: u32,
     retry: Option<Instant>,
     flush_at: Instant,
-    finished: VecDeque<Kept>,
+    /// Since when they are: clocks of the world are set.
+    finished: VecDeque<(Kept, Instant)>,
 }
 
 impl Store {
@@ -141,11 +144,7 @@ impl Store {
     }
 
     fn begin(&mut self) -> Result<(), RecordingError> {
-        let file = numbered(&self.keeping.file, self.next);
-        let opened = (self.open)(&file);
-        if opened.as_ref().err().is_none_or(|error| error.kind() == ErrorKind::AlreadyExists) {
-            self.next += 1;
-        }
+        let (file, opened) = self.open_next();
         self.begin_on(opened?, file.clone()).inspect_err(|_| {
             // It has nothing, and another one is begun every second as long as the disk is full.
             if file.metadata().is_ok_and(|it| it.is_file()) {
@@ -153,6 +152,24 @@ impl Store {
                 self.next -= 1;
             }
         })
+    }
+
+    /// Opens the next file. Numbers that an earlier run has used are passed over, but for the first: that one was named.
+    fn open_next(&mut self) -> (PathBuf, std::io::Result<Box<dyn Medium>>) {
+        let mut tries = 0;
+        loop {
+            let file = numbered(&self.keeping.file, self.next);
+            let opened = (self.open)(&file);
+            let is_there = opened.as_ref().is_err_and(|error| error.kind() == ErrorKind::AlreadyExists);
+            tries += 1;
+            let goes_on = is_there && self.next > 0 && tries < MAX_TRIES;
+            if opened.is_ok() || is_there {
+                self.next += 1;
+            }
+            if !goes_on {
+                return (file, opened);
+            }
+        }
     }
 
     fn begin_on(&mut self, medium: Box<dyn Medium>, file: PathBuf) -> Result<(), RecordingError> {
@@ -251,8 +268,7 @@ impl Store {
         let Present { writer, syncer, file, .. } = present;
         drop((writer, syncer));
         // What it has can be read, and it goes when its time comes: a full disk has room again then.
-        self.finished.push_back(Kept::of(file));
-        self.forget_old();
+        self.keep(Kept::of(file));
         self.retry = Some(Instant::now() + RETRY);
     }
 
@@ -300,22 +316,25 @@ impl Store {
             self.ledger.problem(format!("{}: the index is missing: {error}", file.display()));
         }
         drop(syncer);
-        let kept = Kept::of(file);
-        self.shelf.state().kept.push(kept.clone());
-        self.finished.push_back(kept);
         self.retry = None;
+        self.keep(Kept::of(file));
+    }
+
+    /// Keeps a file for as long as it is to be kept.
+    fn keep(&mut self, kept: Kept) {
+        self.shelf.state().kept.push(kept.clone());
+        self.finished.push_back((kept, Instant::now()));
         self.forget_old();
     }
 
     /// Removes files that are not kept any longer.
     fn forget_old(&mut self) {
-        while let Some(oldest) = self.finished.front() {
+        while let Some((oldest, since)) = self.finished.front() {
             let files = self.finished.len() + usize::from(self.present.is_some());
             let many = self.keeping.keep_files.is_some_and(|most| files > most.max(1));
-            let octets: u64 = self.finished.iter().map(|kept| kept.octets).sum();
+            let octets: u64 = self.finished.iter().map(|(kept, _)| kept.octets).sum();
             let large = self.keeping.keep_octets.is_some_and(|most| octets > most);
-            let age = oldest.finished.elapsed().unwrap_or_default();
-            let old = self.keeping.keep_time.is_some_and(|longest| age > longest);
+            let old = self.keeping.keep_time.is_some_and(|longest| since.elapsed() > longest);
             if !(many || large || old) {
                 return;
             }
@@ -366,4 +385,68 @@ impl Present {
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::medium::open_files;
+
+    fn store(keeping: Keeping) -> Store {
+        Store::new(keeping, open_files(), Arc::new(Ledger::default()), Default::default()).unwrap()
+    }
+
+    /// A name in a folder that is there as long as the other one.
+    fn place() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ring.mcap");
+        (folder, file)
+    }
+
+    #[test]
+    fn a_clock_that_is_set_ends_no_file() {
+        let (_folder, file) = place();
+        let keep_time = Some(Duration::from_secs(3600));
+        let mut store = store(Keeping { keep_time, ..Keeping::in_file(file.clone()) });
+        store.finish();
+        // As if the clock had been set forward since.
+        for (kept, _) in &mut store.finished {
+            kept.finished = SystemTime::UNIX_EPOCH;
+        }
+        store.forget_old();
+        assert!(file.exists());
+        store.keeping.keep_time = Some(Duration::ZERO);
+        store.forget_old();
+        assert!(!file.exists());
+    }
+
+    #[test]
+    fn files_of_an_earlier_run_cost_nothing() {
+        let (_folder, file) = place();
+        for n in 1..=5 {
+            std::fs::write(numbered(&file, n), "old").unwrap();
+        }
+        let mut store = store(Keeping::in_file(file.clone()));
+        store.finish();
+        assert!(store.try_again(), "{:?}", store.ledger.counts());
+        assert!(store.ledger.counts().is_complete() && numbered(&file, 6).exists());
+        assert_eq!(std::fs::read(numbered(&file, 3)).unwrap(), b"old");
+    }
+
+    #[test]
+    fn what_is_there_under_the_first_name_is_no_reason_for_another() {
+        let (_folder, file) = place();
+        std::fs::write(&file, "old").unwrap();
+        let made =
+            Store::new(Keeping::in_file(file), open_files(), Arc::new(Ledger::default()), Default::default());
+        assert!(made.is_err());
+    }
+
+    #[test]
+    fn a_file_that_failed_is_on_the_shelf() {
+        let (_folder, file) = place();
+        let mut store = store(Keeping::in_file(file.clone()));
+        store.fail(&RecordingError::Io(ErrorKind::StorageFull.into()));
+        assert_eq!(store.shelf.all().iter().map(|kept| &kept.file).collect::<Vec<_>>(), [&file]);
+    }
 }

@@ -227,3 +227,22 @@ fn what_comes_while_it_is_paused_is_left_out() {
     let counts = recorder.finish();
     assert!(counts.recorded == 20 && counts.is_complete(), "{counts:?}");
 }
+
+#[test]
+fn instances_beyond_the_limit_are_told() {
+    let place = Place::new("instances");
+    let mut options = Options::new(0, Keeping::in_file(place.path("loss.mcap").into()));
+    options.config = Some(place.config());
+    options.max_instances = 3;
+    let recorder = Recorder::start(options).unwrap();
+    let writer = track_writer(&place, 0, "Square");
+    writer.wait_for_readers(1, dunlin::Duration::from_secs(60)).unwrap();
+    for id in 0..10 {
+        writer.write(&Track { id, position: 0 }).unwrap();
+    }
+    eventually("the recorder says so", || {
+        recorder.counts().problems.iter().any(|problem| problem.contains("more than 3 instances"))
+    });
+    let counts = recorder.finish();
+    assert!(counts.recorded == 3 && !counts.is_complete(), "{counts:?}");
+}

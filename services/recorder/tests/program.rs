@@ -175,3 +175,30 @@ fn wrong_files_are_told() {
     let mut input = BufReader::new(File::open(&none).unwrap());
     assert!(rewrite(&mut input, &mut out, Compression::None, &Selection::default()).is_err());
 }
+
+#[test]
+fn what_cannot_be_read_is_told_by_the_exit_code_unless_it_lies_behind_the_end() {
+    let place = Place::new("damaged");
+    let file = place.path("damaged.mcap");
+    let recorder = place.start("record", &["-o", &file]);
+    recorder.tells("recording domain");
+    let writer = track_writer(&place, 0, "Square");
+    writer.wait_for_readers(1, dunlin::Duration::from_secs(60)).unwrap();
+    for count in 1..=2 {
+        writer.write(&Track { id: 1, position: 0 }).unwrap();
+        eventually("the chunk is closed", || record(&file).values().map(Vec::len).sum::<usize>() == count);
+    }
+    recorder.stops_well("-INT");
+    let last = *Recording::open(file.as_ref()).unwrap().contents().chunks.last().unwrap();
+    let mut octets = std::fs::read(&file).unwrap();
+    octets[usize::try_from(last.offset + last.length).unwrap() - 5] ^= 0xFF;
+    std::fs::write(&file, octets).unwrap();
+    let replay = |words: &[&str]| {
+        let words = [&[file.as_str(), "--rate", "0", "--wait", "0s"], words].concat();
+        place.program("replay", &words).output().unwrap()
+    };
+    let all = replay(&[]);
+    assert_eq!(all.status.code(), Some(3), "{}", text(&all.stderr));
+    let beginning = replay(&["--to", "1ms"]);
+    assert_eq!(beginning.status.code(), Some(0), "{}", text(&beginning.stderr));
+}

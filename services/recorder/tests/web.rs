@@ -42,10 +42,22 @@ impl Page {
     }
 
     fn ask(&self, method: &str, path: &str, headers: &str) -> Answer {
+        self.send(method, path, headers, "")
+    }
+
+    /// Asks for a cut as the form of the page does.
+    fn cut(&self, fields: &str) -> Answer {
+        let length = fields.len();
+        let headers =
+            format!("Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n");
+        self.send("POST", "/cut", &headers, fields)
+    }
+
+    fn send(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let host =
             if headers.contains("Host:") { String::new() } else { format!("Host: {}\r\n", self.address) };
-        write!(stream, "{method} {path} HTTP/1.1\r\n{host}{headers}Connection: close\r\n\r\n").unwrap();
+        write!(stream, "{method} {path} HTTP/1.1\r\n{host}{headers}Connection: close\r\n\r\n{body}").unwrap();
         let mut all = Vec::new();
         stream.read_to_end(&mut all).unwrap();
         let end = all.windows(4).position(|it| it == b"\r\n\r\n").expect("a head");
@@ -125,7 +137,7 @@ fn the_page_shows_stops_and_cuts() {
     write(20);
     page.recorded(70);
 
-    let cut = page.get(&format!("/cut?file={file}&from=&to=&topics=Sq*"));
+    let cut = page.cut(&format!("file={file}&from=&to=&topics=Sq*"));
     assert_eq!(cut.status(), 200, "{}", cut.text());
     let part = place.path("part.mcap");
     std::fs::write(&part, &cut.body).unwrap();
@@ -144,14 +156,17 @@ fn strangers_get_nothing() {
         [("POST", "/pause"), ("POST", "/split"), ("GET", "/state.json"), ("GET", "/pictures.json?topic=a")]
     {
         assert_eq!(page.ask(method, path, foreign).status(), 403, "{path}");
+        assert_eq!(page.ask(method, path, "Sec-Fetch-Site: cross-site\r\n").status(), 403, "{path}");
         assert_eq!(page.ask(method, path, "Host: evil.example\r\n").status(), 403, "{path}");
     }
     assert_eq!(page.state()["paused"], false);
     std::fs::write(place.path("secret"), "of this host").unwrap();
     for name in [place.path("secret"), "/etc/passwd".into(), "../secret".into(), String::new()] {
-        assert_eq!(page.get(&format!("/cut?file={name}")).status(), 404, "{name}");
+        assert_eq!(page.cut(&format!("file={name}")).status(), 404, "{name}");
     }
-    assert_eq!(page.get("/cut").status(), 400);
+    assert_eq!(page.cut("").status(), 422);
+    let link = format!("/cut?file={}", place.path("run.mcap"));
+    assert_eq!(page.get(&link).status(), 405, "an image on another site makes no cut");
     assert_eq!(page.get("/pictures.json").status(), 400);
     assert_eq!(page.get("/pause").status(), 405, "a link changes nothing");
     page.recorder.stops_well("-INT");

@@ -106,15 +106,17 @@ impl Control {
         self.state().position
     }
 
+    /// What has been asked for, if it ends the pass.
+    pub(super) fn asked(&self) -> Option<Turn> {
+        self.state().asked()
+    }
+
     /// Waits until the sample that was recorded at a time is due.
     pub(super) fn wait(&self, time: u64) -> Turn {
         let mut state = self.state();
         loop {
-            if state.stopped {
-                return Turn::Stopped;
-            }
-            if let Some(to) = state.seek.take() {
-                return Turn::Seek(to);
+            if let Some(asked) = state.asked() {
+                return asked;
             }
             if state.steps > 0 {
                 (state.steps, state.position) = (state.steps - 1, time);
@@ -145,6 +147,13 @@ impl Control {
 }
 
 impl State {
+    fn asked(&mut self) -> Option<Turn> {
+        if self.stopped {
+            return Some(Turn::Stopped);
+        }
+        self.seek.take().map(Turn::Seek)
+    }
+
     /// When a sample is due. Each is reckoned from the anchor, so that no error adds up.
     fn due(&mut self, time: u64, now: Instant) -> Instant {
         if self.rate == 0.0 {
@@ -173,6 +182,9 @@ mod tests {
         assert!(took >= Duration::from_micros(9_990) && took < Duration::from_millis(500), "{took:?}");
         control.step(1);
         assert_eq!(control.wait(u64::MAX), Turn::Due(Duration::ZERO));
+        assert_eq!(control.asked(), None);
+        control.seek(Duration::from_secs(2));
+        assert_eq!(control.asked(), Some(Turn::Seek(Duration::from_secs(2))));
         control.seek(Duration::from_secs(3));
         assert_eq!(control.wait(5), Turn::Seek(Duration::from_secs(3)));
         control.pause(true);

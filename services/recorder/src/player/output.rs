@@ -98,7 +98,7 @@ impl Outputs {
                     outputs.by_source.extend(output.source.map(|source| (source, *id)));
                     outputs.outputs.insert(*id, output);
                 }
-                Err(why) => outputs.problem(format!("'{}' is not played: {why}", info.topic)),
+                Err(why) => outputs.unplayed(format!("'{}' is not played: {why}", info.topic)),
             }
         }
         outputs
@@ -106,6 +106,12 @@ impl Outputs {
 
     pub(super) fn is_empty(&self) -> bool {
         self.outputs.is_empty()
+    }
+
+    /// Notes something that could not be played at all.
+    pub(super) fn unplayed(&mut self, text: String) {
+        self.played.unplayed += 1;
+        self.problem(text);
     }
 
     pub(super) fn problem(&mut self, text: String) {

@@ -29,12 +29,14 @@ type Unpacked = Result<Chunk, RecordingError>;
 impl Pass<'_> {
     pub(super) fn run(self, recording: Recording) -> PassEnd {
         let (sender, chunks) = sync_channel::<Unpacked>(AHEAD);
-        let from = self.from;
+        let (from, to) = (self.from, self.to);
         let mut recording = recording;
         let ahead = move || {
-            let mut n = recording.seek(from);
-            while let Some(chunk) = recording.chunk(n).transpose() {
-                n += 1;
+            for n in recording.seek(from)..recording.contents().chunks.len() {
+                if recording.contents().chunks.get(n).is_some_and(|place| place.start > to) {
+                    continue;
+                }
+                let Some(chunk) = recording.chunk(n).transpose() else { return };
                 if sender.send(chunk).is_err() {
                     return;
                 }
@@ -43,7 +45,7 @@ impl Pass<'_> {
         match std::thread::Builder::new().name("replay-read".into()).spawn(ahead) {
             Ok(_) => self.play(&chunks),
             Err(error) => {
-                self.outputs.problem(format!("no thread can be started: {error}"));
+                self.outputs.unplayed(format!("no thread can be started: {error}"));
                 PassEnd::Stopped
             }
         }
@@ -51,10 +53,16 @@ impl Pass<'_> {
 
     fn play(self, chunks: &Receiver<Unpacked>) -> PassEnd {
         for chunk in chunks {
+            // Nothing of it may be meant, so that nothing of it is waited for.
+            match self.control.asked() {
+                Some(Turn::Seek(to)) => return PassEnd::Seek(to),
+                Some(Turn::Stopped) => return PassEnd::Stopped,
+                Some(Turn::Due(_)) | None => {}
+            }
             let mut chunk = match chunk {
                 Ok(chunk) => chunk,
                 Err(error) => {
-                    self.outputs.problem(error.to_string());
+                    self.outputs.unplayed(error.to_string());
                     continue;
                 }
             };

@@ -17,6 +17,8 @@ pub struct Played {
     pub retimed: u64,
     /// Samples and ends that the writer refused.
     pub refused: u64,
+    /// Topics that could not be played, chunks that could not be read, rounds that could not begin.
+    pub unplayed: u64,
     /// How late half of the samples were at most.
     pub late_median: Duration,
     /// How late 99 % of the samples were at most.

@@ -82,6 +82,9 @@ struct Record {
     /// Let writers wait when the disk is behind, instead of leaving samples out
     #[arg(long)]
     wait: bool,
+    /// Instances of a topic; those beyond are not recorded, and count as missing
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=2_147_483_647))]
+    max_instances: u32,
     /// IDL with types of topics whose writers announce none
     #[arg(long, value_name = "FILE")]
     idl: Vec<PathBuf>,

@@ -97,7 +97,11 @@ fn summary(counts: &Counts, file: &Path) {
         tell!("dunlin record: {problem}");
     }
     let missing = counts.lost + counts.dropped;
-    let told = if missing == 0 { "nothing is missing".to_owned() } else { format!("{missing} are MISSING") };
+    let told = match missing {
+        0 if counts.problems.is_empty() => "nothing is missing".to_owned(),
+        0 => "there were problems".to_owned(),
+        _ => format!("{missing} are MISSING"),
+    };
     say!("{}: {} samples, {}; {told}", file.display(), counts.recorded, size(counts.octets));
 }
 
@@ -131,6 +135,7 @@ fn options(arguments: &Record) -> Result<Options> {
     options.types = types(&arguments.idl)?;
     options.buffer = usize::try_from(arguments.buffer).unwrap_or(usize::MAX);
     options.when_full = if arguments.wait { WhenFull::Wait } else { WhenFull::Drop };
+    options.max_instances = arguments.max_instances;
     Ok(options)
 }
 

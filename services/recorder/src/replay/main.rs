@@ -166,7 +166,7 @@ fn main() -> ExitCode {
                 played.late_max
             );
             played.problems.iter().for_each(|problem| tell!("dunlin replay: {problem}"));
-            ExitCode::from(if played.refused > 0 { 3 } else { 0 })
+            ExitCode::from(if played.refused + played.unplayed > 0 { 3 } else { 0 })
         }
         Err(error) => {
             tell!("dunlin replay: {error:#}");

@@ -5,11 +5,11 @@ mod picture;
 mod timeline;
 
 use anyhow::{Context, Result};
-use axum::Router;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Form, Router};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use dunlin_program::page::{self, Server};
@@ -120,7 +120,7 @@ fn router(app: App) -> Router {
         .route("/pause", post(|app, headers| steer(app, headers, |recorder| recorder.pause(true))))
         .route("/go", post(|app, headers| steer(app, headers, |recorder| recorder.pause(false))))
         .route("/split", post(|app, headers| steer(app, headers, Recorder::split)))
-        .route("/cut", get(download))
+        .route("/cut", post(download))
         .with_state(app)
 }
 
@@ -188,7 +188,7 @@ async fn show(State(app): State<App>, headers: HeaderMap, Query(wish): Query<Top
     }
 }
 
-async fn download(State(app): State<App>, headers: HeaderMap, Query(wish): Query<cut::Wish>) -> Response {
+async fn download(State(app): State<App>, headers: HeaderMap, Form(wish): Form<cut::Wish>) -> Response {
     if !page::is_ours(&headers, app.loopback) {
         return StatusCode::FORBIDDEN.into_response();
     }
