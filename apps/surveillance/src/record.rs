@@ -91,7 +91,11 @@ fn summary(counts: &Recorded, served: Counts) {
         size(octets)
     );
     let missing = counts.lost + counts.dropped;
-    let told = if missing == 0 { "nothing is missing".to_owned() } else { format!("{missing} are MISSING") };
+    let told = match missing {
+        0 if counts.problems.is_empty() => "nothing is missing".to_owned(),
+        0 => "there were problems".to_owned(),
+        _ => format!("{missing} are MISSING"),
+    };
     say!("recorded {} pictures, {}; {told}", counts.recorded, size(counts.octets));
 }
 

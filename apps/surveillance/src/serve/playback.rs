@@ -1,6 +1,6 @@
 //! The thread of pictures.
 
-use super::quota::Quota;
+use super::quota::{Bucket, Quota, Stopped};
 use super::session::{Session, Turn, Wanted};
 use super::{Order, Shared};
 use crate::archive::Archive;
@@ -33,6 +33,8 @@ pub(super) struct Playback {
     topic: Topic<EarlierPicture>,
     archive: Archive,
     sessions: BTreeMap<String, Session>,
+    /// Of monitors without a session.
+    stopped: Stopped,
     shared: Arc<Shared>,
     quota: Quota,
     orders: Receiver<Order>,
@@ -52,6 +54,7 @@ impl Playback {
             topic: own.context("cannot make the topic of earlier pictures")?,
             archive: Archive::new(topic),
             sessions: BTreeMap::new(),
+            stopped: Stopped::default(),
             shared,
             quota,
             orders,
@@ -100,9 +103,14 @@ impl Playback {
             return known.go_on(&mut self.archive, &wanted, now);
         }
         let monitor = wanted.monitor.clone();
-        let order = (wanted, self.quota.octets);
-        let session = Session::begin(&self.participant, &self.topic, &mut self.archive, order, now)?;
-        self.sessions.insert(monitor, session);
+        let left = self.stopped.go_on(&monitor);
+        let bucket = left.unwrap_or_else(|| Bucket::new(self.quota.octets as f64, now));
+        let order = (wanted, bucket);
+        let begun = Session::begin(&self.participant, &self.topic, &mut self.archive, order, now);
+        if begun.is_err() {
+            self.stopped.note(&monitor, bucket, now);
+        }
+        self.sessions.insert(monitor, begun?);
         Ok(())
     }
 
@@ -143,8 +151,10 @@ impl Playback {
         if let Some(why) = why {
             dunlin_program::tell!("{monitor} gets nothing: {why:#}");
         }
-        if self.sessions.get(monitor).is_some_and(|it| it.number == session) {
-            self.sessions.remove(monitor);
+        if self.sessions.get(monitor).is_some_and(|it| it.number == session)
+            && let Some(ended) = self.sessions.remove(monitor)
+        {
+            self.stopped.note(monitor, ended.bucket(), Instant::now());
         }
         let mut state = self.shared.state();
         if state.sessions.get(monitor) == Some(&session) {

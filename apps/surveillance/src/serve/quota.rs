@@ -54,6 +54,33 @@ impl Bucket {
 /// Monitors whose requests are counted.
 const MONITORS: usize = 1024;
 
+/// What is left of the quotas of monitors that have stopped: who stops and plays again has no more than before.
+#[derive(Default)]
+pub(super) struct Stopped(BTreeMap<String, Bucket>);
+
+impl Stopped {
+    /// Notes what a monitor has left. Those whose quota is whole again are forgotten.
+    pub(super) fn note(&mut self, monitor: &str, mut bucket: Bucket, now: Instant) {
+        bucket.fill(now);
+        self.0.retain(|_, bucket| {
+            bucket.fill(now);
+            bucket.left < bucket.rate
+        });
+        if self.0.len() >= MONITORS {
+            let fullest = self.0.iter().max_by(|(_, a), (_, b)| a.left.total_cmp(&b.left));
+            if let Some(name) = fullest.map(|(name, _)| name.clone()) {
+                self.0.remove(&name);
+            }
+        }
+        self.0.insert(monitor.to_owned(), bucket);
+    }
+
+    /// What a monitor has that plays again.
+    pub(super) fn go_on(&mut self, monitor: &str) -> Option<Bucket> {
+        self.0.remove(monitor)
+    }
+}
+
 /// Counts requests.
 pub(super) struct Gate {
     quota: Quota,
@@ -103,6 +130,30 @@ mod tests {
         assert!(bucket.take(1000.0, later), "what is larger than a second's worth is given once");
         assert!(!bucket.take(1.0, later + Duration::from_secs(8)));
         assert!(bucket.take(1.0, later + Duration::from_secs(10)));
+    }
+
+    #[test]
+    fn who_stops_and_plays_again_has_no_more() {
+        let begin = Instant::now();
+        let mut stopped = Stopped::default();
+        let (mut bucket, mut given) = (Bucket::new(100.0, begin), 0);
+        for tenth in 0..20 {
+            let now = begin + Duration::from_millis(100 * tenth);
+            while bucket.take(1.0, now) {
+                given += 1;
+            }
+            stopped.note("greedy", bucket, now);
+            bucket = stopped.go_on("greedy").unwrap();
+        }
+        assert!((285..=295).contains(&given), "{given}: a second's worth at once, then 10 in each tenth");
+        for n in 0..3 * MONITORS {
+            let mut bucket = Bucket::new(100.0, begin);
+            bucket.take(50.0, begin);
+            stopped.note(&n.to_string(), bucket, begin);
+        }
+        assert_eq!(stopped.0.len(), MONITORS);
+        stopped.note("late", bucket, begin + Duration::from_secs(60));
+        assert_eq!(stopped.0.len(), 1, "who has all of it again is forgotten");
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Session {
         participant: &DomainParticipant,
         topic: &Topic<EarlierPicture>,
         archive: &mut Archive,
-        (wanted, octets): (Wanted, u64),
+        (wanted, bucket): (Wanted, Bucket),
         now: Instant,
     ) -> Result<Self> {
         let writer = writer_of(participant, topic, &wanted.monitor)?;
@@ -83,7 +83,7 @@ impl Session {
             monitor: wanted.monitor,
             cursor,
             speed: wanted.speed,
-            bucket: Bucket::new(octets as f64, now),
+            bucket,
             writer,
             heard: now,
             base: (wanted.from, now),
@@ -99,6 +99,11 @@ impl Session {
         (self.number, self.speed) = (wanted.session, wanted.speed);
         (self.base, self.next, self.due, self.heard) = ((wanted.from, now), None, now, now);
         Ok(())
+    }
+
+    /// What is left of the quota.
+    pub(super) const fn bucket(&self) -> Bucket {
+        self.bucket
     }
 
     pub(super) fn renew(&mut self, now: Instant) {

@@ -108,12 +108,15 @@ impl FrameReader {
         found
     }
 
-    /// Makes the reader anew when it asks for more than a publisher offers.
-    fn suit_publishers(&mut self) -> Result<()> {
+    /// Makes the reader anew when it asks for more than a publisher offers, or for less than all of them do. What the old one
+    /// has is taken before.
+    fn suit_publishers(&mut self, out: &mut Vec<Received>) -> Result<()> {
         let found = self.found();
-        let offers = found.iter().map(|writer| (writer.qos.reliability.kind, writer.qos.durability.kind));
-        let asked = self.asked.suit(self.wish, offers);
+        let meant = found.iter().filter(|writer| self.foreign(writer).is_none());
+        let offers = meant.map(|writer| (writer.qos.reliability.kind, writer.qos.durability.kind));
+        let asked = Asked::of(self.wish).suit(self.wish, offers);
         if asked != self.asked {
+            self.take(usize::MAX, out)?;
             (self.reader, self.wait_set) = make_reader(&self.subscriber, &self.topic, asked)?;
             self.asked = asked;
         }
@@ -131,18 +134,35 @@ impl FrameReader {
         }
     }
 
-    /// Why this reader gets nothing from that writer.
-    fn problem(&self, writer: &PublicationBuiltinTopicData) -> Option<String> {
+    fn take(&self, most: usize, out: &mut Vec<Received>) -> Result<()> {
+        for sample in self.reader.take(most).context("cannot take frames")? {
+            if let Some(frame) = sample.data {
+                out.push(Received {
+                    frame: frame.into_frame(),
+                    writer: WriterId(sample.info.publication_handle.0),
+                    received_at: sample.info.reception_timestamp.0,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Why no reader of this viewer gets anything from that writer, whatever it asks for.
+    fn foreign(&self, writer: &PublicationBuiltinTopicData) -> Option<String> {
         if *writer.type_name != *self.topic.type_name() {
             return Some(format!("its type is {}, not {}", writer.type_name, self.topic.type_name()));
         }
-        let subscriber = self.subscriber.qos();
-        if !partitions_match(&writer.publisher_qos.partition.names, &subscriber.partition.names) {
-            return Some(format!(
-                "it is in the partition {}",
-                writer.publisher_qos.partition.names.join(", ")
-            ));
+        let partitions = &writer.publisher_qos.partition.names;
+        let is_here = partitions_match(partitions, &self.subscriber.qos().partition.names);
+        (!is_here).then(|| format!("it is in the partition {}", partitions.join(", ")))
+    }
+
+    /// Why this reader gets nothing from that writer.
+    fn problem(&self, writer: &PublicationBuiltinTopicData) -> Option<String> {
+        if let Some(why) = self.foreign(writer) {
+            return Some(why);
         }
+        let subscriber = self.subscriber.qos();
         let offer = WriterOffer::new(&writer.qos, &writer.publisher_qos);
         let request = ReaderRequest::new(&self.reader.qos(), &subscriber);
         let policies = check_compatible(&offer, &request);
@@ -199,22 +219,13 @@ impl FrameSource for FrameReader {
         let now = Instant::now();
         if now >= self.next_look {
             self.next_look = now + SUIT;
-            self.suit_publishers()?;
+            self.suit_publishers(out)?;
         }
         let timeout = dunlin::Duration::from_nanos(i64::try_from(timeout.as_nanos()).unwrap_or(i64::MAX));
         if self.wait_set.wait(timeout).is_err() {
             return Ok(());
         }
-        for sample in self.reader.take(64).context("cannot take frames")? {
-            if let Some(frame) = sample.data {
-                out.push(Received {
-                    frame: frame.into_frame(),
-                    writer: WriterId(sample.info.publication_handle.0),
-                    received_at: sample.info.reception_timestamp.0,
-                });
-            }
-        }
-        Ok(())
+        self.take(64, out)
     }
 
     fn publishers(&mut self) -> Result<Vec<Publisher>> {
