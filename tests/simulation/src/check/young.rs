@@ -107,12 +107,15 @@ fn followers(run: &Run<'_>, r: usize, shown: Nanos, change: &Written, look: Nano
     let plan = &run.scenario.endpoints[reader.plan];
     let writers =
         run.log.writers.iter().filter(|other| run.scenario.endpoints[other.plan].topic == plan.topic);
-    let same = |other: &&Written| !plan.keyed || other.key == change.key;
-    let about = |other: &&Written| {
+    // What a writer's group does not hear comes when the writer has found that out.
+    let late = |writer: &WriterLog| if run.scenario.nodes[writer.node].unaware { SETTLED } else { SLACK };
+    let about = |other: &Written, late: Nanos| {
         let visible = super::sets::visible_from(run, r, other);
-        visible.is_some_and(|visible| visible + SLACK >= shown && visible <= look)
+        let same = !plan.keyed || other.key == change.key;
+        same && visible.is_some_and(|visible| visible + late >= shown && visible <= look)
     };
-    writers.flat_map(|writer| &writer.changes).filter(same).filter(about).count()
+    let of = |writer: &WriterLog| writer.changes.iter().filter(|other| about(other, late(writer))).count();
+    writers.map(of).sum()
 }
 
 /// How long a sample may wait for others, or for those that another writer of its publisher keeps back.
