@@ -176,6 +176,43 @@ fn lasting_readers_drop_what_they_have_had() {
     });
 }
 
+/// What two services offer lives until both are gone, whichever copy came first; who unregisters it by both ways has ended it.
+#[test]
+fn an_instance_lives_while_another_way_offers_it() {
+    let mut sim = Sim::new(6);
+    let nodes = [sim.node("a"), sim.node("b")];
+    let c = sim.node("c");
+    let lasting = writer_qos().durability(DurabilityKind::Transient);
+    let writers = nodes.each_ref().map(|node| node.run(|| of_topic(&lasting)).unwrap());
+    let reader = c.run(|| on_topic(&reader_qos().durability(DurabilityKind::Transient))).unwrap();
+    let met = |writer: &DataWriter<Track>| writer.matched_subscriptions().len() == 1;
+    sim.run_until(|| reader.matched_publications().len() == 2 && writers.iter().all(met), secs(30)).unwrap();
+    for (n, id) in [(1, 1), (2, 2)] {
+        for (node, writer) in nodes.iter().zip(&writers) {
+            node.run(|| writer.write_with(&track(id, 0), &original(n))).unwrap();
+            sim.run_for(millis(100)).unwrap();
+        }
+    }
+    assert_eq!(reader.stats().copies, 2);
+    let state = |reader: &DataReader<Track>, id: u32| {
+        let read = reader.read(100).expect("enabled");
+        let of_it = read.iter().find(|sample| sample.data.as_ref().is_some_and(|it| it.id == id));
+        of_it.map(|sample| sample.info.instance_state)
+    };
+    // The second copy of the end is the one of who was heard first.
+    for (node, writer) in nodes.iter().zip(&writers).rev() {
+        node.run(|| writer.unregister_instance_with(&track(2, 0), &original(3))).unwrap();
+        sim.run_for(millis(100)).unwrap();
+    }
+    assert_eq!(state(&reader, 2), Some(InstanceState::NotAliveDisposed));
+    nodes[0].crash();
+    sim.run_until(|| reader.matched_publications().len() == 1, secs(60)).unwrap();
+    assert_eq!(state(&reader, 1), Some(InstanceState::Alive));
+    nodes[1].crash();
+    sim.run_until(|| reader.matched_publications().is_empty(), secs(60)).unwrap();
+    assert_eq!(state(&reader, 1), Some(InstanceState::NotAliveNoWriters));
+}
+
 #[test]
 fn a_sample_for_one_reader_is_shown_to_no_other() {
     let mut sim = Sim::new(4);
