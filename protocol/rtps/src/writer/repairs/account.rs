@@ -95,6 +95,12 @@ impl RepairAccount {
     /// Changes up to here have arrived. What was granted for them and not needed is not for others.
     pub(crate) fn acknowledged(&mut self, through: SequenceNumber) {
         self.log.acknowledged(through);
+        // All of it is paid for, in one interval: otherwise a reader that misses one change now and then would have many.
+        if let Some(first) = self.granted.as_slice().first().map(|range| range.first)
+            && first <= through
+        {
+            self.granted.insert(SnRange::new(first, through), MAX_GRANTED);
+        }
         if self.granted.last().is_none_or(|last| through >= last) {
             self.credit = 0;
         }
