@@ -117,10 +117,7 @@ impl RouterConfig {
     /// # Errors
     /// When it cannot be read, and all that is wrong with it.
     pub fn from_file(path: &Path) -> Result<Self, ConfigError> {
-        let name = path.display().to_string();
-        let text = read_text(path)
-            .map_err(|text| ConfigError(vec![Problem { file: name.clone(), line: 1, text }]))?;
-        Self::from_toml(&name, &text, path.parent())
+        dunlin_settings::read_file(path, Self::from_toml)
     }
 
     /// From the text of a file, which messages call `name`. Files that it names are looked for in `folder`; without one they may

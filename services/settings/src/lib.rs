@@ -51,6 +51,21 @@ impl fmt::Debug for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
+/// What `read` makes of the text of a configuration file. It is given the name of the file for messages, the text, and the folder
+/// in which files that the text names are looked for.
+///
+/// # Errors
+/// When the file cannot be read, and what `read` says.
+pub fn read_file<T>(
+    path: &Path,
+    read: impl FnOnce(&str, &str, Option<&Path>) -> Result<T, ConfigError>,
+) -> Result<T, ConfigError> {
+    let name = path.display().to_string();
+    let text =
+        read_text(path).map_err(|text| ConfigError(vec![Problem { file: name.clone(), line: 1, text }]))?;
+    read(&name, &text, path.parent())
+}
+
 /// The text of a file of bounded length.
 ///
 /// # Errors
