@@ -3,16 +3,16 @@
 # repeated alone. What a part prints is in $target/test/PART.log and shown when it ends; the first failure ends the run, that of
 # a long form does not.
 # PARTS="lint unit" runs some of them only; DISCARD=1 deletes what a part alone has built once it passed.
-# `lint` and `unit` build what the others use. Then those that mostly wait, for peers and for time to pass, run beside those
-# that compute, which give way to them. LANES=1 runs one after the other.
+# `lint` and `build-tests` build what the others use. Then `unit`, those that mostly wait, for peers and for time to pass, and those
+# that compute, which give way to them, run side by side. LANES=1 runs one after the other.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 form=${1:-short}
 case $form in
 short)
-    parts=${PARTS:-lint unit loom shuttle miri-short million scale sim flood counts cross shapes-quick interop network browser}
-    lanes=${LANES:-2}
+    parts=${PARTS:-lint build-tests unit loom shuttle miri-short million scale sim flood counts cross shapes-quick interop network browser}
+    lanes=${LANES:-3}
     # What runs here belongs to who changes something, and tells nothing of a commit.
     export EVIDENCE=off
     ;;
@@ -129,15 +129,18 @@ end_children() {
 }
 trap 'end_children; exit 130' INT TERM
 
-# Both lanes at once; a failure in one ends the other.
-side_by_side() { # side_by_side WAITING COMPUTING, two lists of parts
-    local remaining=2
+# Lists of parts at once; a failure in one ends the others.
+side_by_side() { # side_by_side UNIT WAITING COMPUTING
+    local remaining=$#
     set -m
     # shellcheck disable=SC2086 # lists
     one_after_the_other $1 &
     children+=($!)
     # shellcheck disable=SC2086
-    (renice -n 10 $BASHPID >/dev/null && one_after_the_other $2) &
+    one_after_the_other $2 &
+    children+=($!)
+    # shellcheck disable=SC2086
+    (renice -n 10 $BASHPID >/dev/null && one_after_the_other $3) &
     children+=($!)
     set +m
     while [ $remaining -gt 0 ]; do
@@ -169,17 +172,19 @@ if ! scripts/setup.sh build test demo interop counts cross browser pictures </de
     exit 1
 fi
 
-first=() slow=() busy=()
+first=() unit=() slow=() busy=()
 for part in $parts; do
-    if [ "$lanes" = 1 ] || [ "$part" = lint ] || [ "$part" = unit ]; then
+    if [ "$lanes" = 1 ] || [ "$part" = lint ] || [ "$part" = build-tests ]; then
         first+=("$part")
+    elif [ "$part" = unit ]; then
+        unit+=("$part")
     elif [[ $waiting == *" $part "* ]]; then
         slow+=("$part")
     else
         busy+=("$part")
     fi
 done
-one_after_the_other "${first[@]}" && side_by_side "${slow[*]}" "${busy[*]}"
+one_after_the_other "${first[@]}" && side_by_side "${unit[*]}" "${slow[*]}" "${busy[*]}"
 status=$?
 report
 if [ $status != 0 ] || [ -e "$logs/failed" ]; then

@@ -4,6 +4,7 @@
 //! conformance table, which
 //! `cargo xtask conformance` writes. `cargo xtask conformance --results LOG...` looks up in the output of `cargo test`
 //! whether the tests of the table have passed. `cargo xtask evidence` says which proofs are missing or too old.
+//! `cargo xtask unit` runs all tests.
 #![forbid(unsafe_code)]
 
 mod blocks;
@@ -12,13 +13,14 @@ mod deps;
 mod evidence;
 mod functions;
 mod tidy;
+mod unit;
 
 use anyhow::{Result, bail};
 use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str =
-    "usage: cargo xtask deps [--modules CRATE] | tidy | conformance [--results LOG...] | evidence [...]";
+const USAGE: &str = "usage: cargo xtask deps [--modules CRATE] | tidy | conformance [--results LOG...] | evidence [...] \
+     | unit LOG [--at-once N]";
 
 fn run(task: Option<&str>, options: &[String]) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
@@ -35,6 +37,7 @@ fn run(task: Option<&str>, options: &[String]) -> Result<()> {
             _ => bail!(USAGE),
         },
         Some("evidence") => evidence::run(root, options),
+        Some("unit") => unit::run(root, options),
         _ => bail!(USAGE),
     }
 }
