@@ -39,6 +39,13 @@ fn matched(writer: &DataWriter<Track>, readers: usize) {
     eventually("all match", || writer.publication_matched_status().current_count == readers as i32);
 }
 
+/// Both sides know of each other; until a reader does, samples wait for it at the writer.
+fn matched_from_both_sides(writer: &DataWriter<Track>, readers: &[&DataReader<Track>]) {
+    matched(writer, readers.len());
+    let knows = |reader: &&DataReader<Track>| reader.subscription_matched_status().current_count == 1;
+    eventually("the readers match", || readers.iter().all(knows));
+}
+
 fn threads_of(settings: &[(&str, &str)]) -> (ThreadId, Vec<ThreadId>) {
     let domain = domain();
     let (publishing, subscribing) = (participant(domain, settings), participant(domain, settings));
@@ -50,8 +57,7 @@ fn threads_of(settings: &[(&str, &str)]) -> (ThreadId, Vec<ThreadId>) {
         told.lock().unwrap().extend(std::iter::repeat_n(here, taken));
     };
     reader.set_listener(listener, StatusMask::DATA_AVAILABLE);
-    matched(&writer, 1);
-    eventually("the reader matches", || reader.subscription_matched_status().current_count == 1);
+    matched_from_both_sides(&writer, &[&reader]);
     let before = publishing.transport_stats();
     for n in 0..10 {
         writer.write(&track(n, 0)).unwrap();
@@ -81,7 +87,7 @@ fn a_large_payload_is_the_same_memory_for_every_reader_of_the_process() {
     let (own, other) = (participant(domain, &[]), participant(domain, &[]));
     let writer = writer(&own);
     let readers = [reader(&own), reader(&other), reader(&other)];
-    matched(&writer, 3);
+    matched_from_both_sides(&writer, &readers.each_ref());
     for number in 0..4 {
         let octets = vec![number; 921_600];
         writer.write(&Track { octets: octets.clone(), ..track(number.into(), 0) }).unwrap();
@@ -107,7 +113,7 @@ fn who_leaves_and_who_comes_changes_nothing_for_the_others() {
     for round in 0..5 {
         let leaving = participant(domain, &[]);
         let leaves = reader(&leaving);
-        matched(&writer, 2);
+        matched_from_both_sides(&writer, &[&stays, &leaves]);
         for n in 0..20 {
             writer.write(&track(n, round)).unwrap();
         }
