@@ -192,8 +192,7 @@ fn listeners_that_answer_each_other_without_end_keep_neither_the_call_nor_the_ti
     // Discovery needs the threads that would be kept.
     let another = reader(&exchange.sides[0]);
     let writer = writer(&exchange.sides[1]);
-    matched(&writer, 1);
-    eventually("both", || another.subscription_matched_status().current_count == 1);
+    matched_from_both_sides(&writer, &[&another]);
     stop.store(true, SeqCst);
 }
 
@@ -225,10 +224,7 @@ fn a_listener_that_panics_ends_no_call_of_another_participant() {
     let told = Arc::new(AtomicBool::new(false));
     let heard = Arc::clone(&told);
     careful.set_listener(move |_: &DataReader<Track>| heard.store(true, SeqCst), StatusMask::DATA_AVAILABLE);
-    matched(&writer, 2);
-    for reader in [&clumsy, &careful] {
-        eventually("the readers match", || reader.subscription_matched_status().current_count == 1);
-    }
+    matched_from_both_sides(&writer, &[&clumsy, &careful]);
     writer.write(&track(1, 0)).unwrap();
     assert!(told.load(SeqCst), "whatever order they are told in");
 }
@@ -241,8 +237,7 @@ fn a_listener_that_panics_ends_the_call_of_its_own_participant_at_last() {
     let writer = writer(&own);
     let (clumsy, careful) = (reader(&own), reader(&other));
     clumsy.set_listener(|_: &DataReader<Track>| panic!("a listener of a test"), StatusMask::DATA_AVAILABLE);
-    matched(&writer, 2);
-    eventually("the reader matches", || careful.subscription_matched_status().current_count == 1);
+    matched_from_both_sides(&writer, &[&clumsy, &careful]);
     let call = AssertUnwindSafe(|| writer.write(&track(1, 0)));
     assert!(catch_unwind(call).is_err());
     assert_eq!((clumsy.take(10).unwrap().len(), careful.take(10).unwrap().len()), (1, 1));
@@ -254,8 +249,7 @@ fn settled(publishing: &DomainParticipant, subscribing: &DomainParticipant, qos:
     let topic = subscribing.create_topic::<Track>("Tracks", &TopicQos::default()).unwrap();
     let subscriber = subscribing.create_subscriber(&SubscriberQos::default()).unwrap();
     let reader = subscriber.create_datareader(&topic, qos).unwrap();
-    matched(&writer, 1);
-    eventually("the reader matches", || reader.subscription_matched_status().current_count == 1);
+    matched_from_both_sides(&writer, &[&reader]);
     writer.write(&track(0, 0)).unwrap();
     writer.wait_for_acknowledgments(Duration::from_secs(20)).unwrap();
     eventually("the first sample", || !reader.take(10).unwrap().is_empty());
