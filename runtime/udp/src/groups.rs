@@ -33,10 +33,21 @@ impl Groups {
         }
         for member in members {
             if !matches!(self.joined.get(member), Some(Ok(()))) {
-                let result = self.each(*member, Self::join).map_err(|error| error.to_string());
-                self.joined.insert(*member, result);
+                self.try_to_join(*member);
             }
         }
+    }
+
+    /// Joins where that failed before: the system may have room for more memberships now.
+    pub(crate) fn retry(&mut self) {
+        let failed: Vec<Member> =
+            self.joined.iter().filter(|(_, result)| result.is_err()).map(|(member, _)| *member).collect();
+        failed.into_iter().for_each(|member| self.try_to_join(member));
+    }
+
+    fn try_to_join(&mut self, member: Member) {
+        let result = self.each(member, Self::join).map_err(|error| error.to_string());
+        self.joined.insert(member, result);
     }
 
     /// Interfaces on which joining failed, with the reason.
@@ -76,5 +87,21 @@ impl Groups {
             }
             Family::V6 => socket.leave_multicast_v6(&self.v6, member.interface),
         }
+    }
+}
+
+#[cfg(test)]
+impl Groups {
+    /// Joins another group on loopback, as long as the system lets the sockets.
+    pub(crate) fn occupy(&self, group: Ipv4Addr) -> std::io::Result<()> {
+        let all = self.sockets.iter().filter(|(family, _)| *family == Family::V4);
+        all.map(|(_, socket)| socket.join_multicast_v4(&group, &Ipv4Addr::LOCALHOST))
+            .fold(Ok(()), Result::and)
+    }
+
+    /// Leaves it again.
+    pub(crate) fn vacate(&self, group: Ipv4Addr) {
+        let all = self.sockets.iter().filter(|(family, _)| *family == Family::V4);
+        all.for_each(|(_, socket)| drop(socket.leave_multicast_v4(&group, &Ipv4Addr::LOCALHOST)));
     }
 }

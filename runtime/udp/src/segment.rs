@@ -80,6 +80,21 @@ pub(crate) fn scatter<'a>(datagram: &Datagram<'a>, slots: &mut [IoSlice<'a>]) ->
     Some(used)
 }
 
+/// Larger than the path allows, or the device or route cannot segment.
+fn is_of_path(number: i32) -> bool {
+    matches!(number, libc::EINVAL | libc::EIO | libc::EMSGSIZE)
+}
+
+/// The kernel segments nowhere.
+fn is_of_kernel(number: i32) -> bool {
+    matches!(number, libc::EOPNOTSUPP | libc::ENOPROTOOPT)
+}
+
+/// True if an error of a run means that it has to leave in single datagrams. Any other would befall those too.
+pub(crate) fn is_refusal(error: &io::Error) -> bool {
+    error.raw_os_error().is_some_and(|number| is_of_path(number) || is_of_kernel(number))
+}
+
 /// Whether and where the kernel segments.
 pub(crate) struct Offload {
     enabled: AtomicBool,
@@ -120,12 +135,11 @@ impl Offload {
     /// run does not pay for the attempt.
     pub(crate) fn learn(&self, error: &io::Error, destination: IpAddr, segment: usize) -> bool {
         match error.raw_os_error() {
-            // Larger than the path allows, or the device or route cannot.
-            Some(libc::EINVAL | libc::EIO | libc::EMSGSIZE) => {
+            Some(number) if is_of_path(number) => {
                 self.refuse(destination, segment);
                 true
             }
-            Some(libc::EOPNOTSUPP | libc::ENOPROTOOPT) => {
+            Some(number) if is_of_kernel(number) => {
                 self.enabled.store(false, Relaxed);
                 true
             }

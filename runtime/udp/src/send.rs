@@ -13,7 +13,7 @@ use socket2::{SockAddr, Socket};
 use crate::broadcast::Broadcast;
 use crate::counters::{Counters, add};
 use crate::route::{Outlet, Routes};
-use crate::segment::{MAX_PARTS, Offload, Run, scatter};
+use crate::segment::{MAX_PARTS, Offload, Run, is_refusal, scatter};
 use crate::sys::{self, Control};
 use crate::{Family, UdpConfig, bind, buffers};
 
@@ -254,7 +254,7 @@ impl<R: Fn() -> Arc<Routes>> Call<'_, R> {
             match self.once(&port.socket, &to, parts, segment, Some(outlet)) {
                 // The run goes out again one by one. Where an outlet before this one has sent it, readers
                 // discard the second copy.
-                Err(error) if segment.is_some() => return Err(error),
+                Err(error) if segment.is_some() && is_refusal(&error) => return Err(error),
                 Err(error) => result = result.or(Err(error)),
                 Ok(()) => result = Ok(()),
             }

@@ -197,6 +197,7 @@ impl UdpTransport {
     fn follow(&self, interfaces: Vec<Interface>) -> bool {
         let mut host = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
         if host.interfaces == interfaces {
+            host.groups.retry();
             return false;
         }
         let routes = Routes::plan(&self.config, &interfaces, self.ports);

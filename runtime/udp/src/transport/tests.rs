@@ -1,4 +1,5 @@
 use super::*;
+use crate::route::Outlet;
 use dunlin_core::PortParameters;
 use dunlin_transport::conformance::{Listener, pattern, push, single};
 use std::net::Ipv4Addr;
@@ -156,6 +157,53 @@ fn a_change_of_interfaces_is_followed_and_reported() {
     assert!(!transport.follow(interfaces), "the same again is no change");
     assert!(transport.refresh(), "the true list again");
     assert_eq!(transport.locators(), before);
+}
+
+/// As when an interface is gone and the next look at the interfaces is still to come, or a firewall lets nothing out of it.
+#[test]
+fn a_burst_leaves_by_the_outlets_that_work() {
+    let lo = || UdpConfig { interfaces: vec!["lo".into()], ..config(27_250) };
+    let sender = UdpTransport::open(lo()).unwrap();
+    let receiver: Arc<dyn Transport> = Arc::new(UdpTransport::open(lo()).unwrap());
+    if !sender.segmentation_offload() {
+        return dunlin_notes::skipped("this kernel has no UDP segmentation offload", "Linux 4.18 has");
+    }
+    let mut routes = Routes::plan(&lo(), &interface::all().unwrap(), sender.ports);
+    let gone = Outlet { interface: 9_999, ..routes.outlets_v4[0] };
+    routes.outlets_v4.insert(0, gone);
+    *sender.routes.write().unwrap() = Arc::new(routes);
+    let group = receiver.locators().metatraffic_multicast[0];
+    let listener = Listener::start(&receiver, Channel::Meta);
+    let report = sender.send(&burst(20, 1_000, group), SendMode::Blocking);
+    assert_eq!(report, SendReport { sent: 20, ..SendReport::default() });
+    for (number, bytes) in listener.take(20).iter().enumerate() {
+        assert_eq!(**bytes, *pattern(number as u64, 1_000), "datagram {number}");
+    }
+}
+
+/// As when the limit of memberships (net.ipv4.igmp_max_memberships) is reached.
+#[test]
+fn a_group_that_could_not_be_joined_is_joined_when_that_is_possible() {
+    let lo = || UdpConfig { interfaces: vec!["lo".into()], ..config(27_500) };
+    let transport = UdpTransport::open(lo()).unwrap();
+    let interfaces = interface::all().unwrap();
+    let failures = || transport.hosts.lock().unwrap().groups.failures().count();
+    let mut others = Vec::new();
+    transport.follow(Vec::new());
+    for n in 0..=u8::MAX {
+        let group = Ipv4Addr::new(239, 255, 7, n);
+        if transport.hosts.lock().unwrap().groups.occupy(group).is_err() {
+            break;
+        }
+        others.push(group);
+    }
+    transport.follow(interfaces.clone());
+    if failures() == 0 {
+        return dunlin_notes::skipped("this host has no limit of memberships", "run it on Linux");
+    }
+    others.iter().for_each(|group| transport.hosts.lock().unwrap().groups.vacate(*group));
+    assert!(!transport.follow(interfaces), "nothing that others must be told");
+    assert_eq!(failures(), 0);
 }
 
 #[test]
