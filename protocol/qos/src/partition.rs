@@ -1,6 +1,6 @@
 //! PARTITION matching (DDS 1.4 §2.2.3.13): `fnmatch` of POSIX 1003.2 between the names of two entities.
 //!
-//! A pattern holds `*`, `?` or `[`. `[...]` lists characters and ranges, `[!...]` all others; an unclosed `[` stands
+//! A pattern holds `*`, `?` or a closed `[`. `[...]` lists characters and ranges, `[!...]` all others; an unclosed `[` stands
 //! for itself, and so does the backslash, because peers do not agree on it. Two patterns never match each other.
 
 use alloc::string::String;
@@ -8,7 +8,9 @@ use alloc::string::String;
 /// Whether a partition name is a pattern.
 #[must_use]
 pub fn is_partition_pattern(name: &str) -> bool {
-    name.contains(['*', '?', '['])
+    // Of several that are not closed the first is not closed either, so one look is enough.
+    let first_bracket = || name.split_once('[').is_some_and(|(_, body)| bracket(body, ' ').is_some());
+    name.contains(['*', '?']) || first_bracket()
 }
 
 /// Whether two entities with these PARTITION lists share a partition. An empty list means one empty name.

@@ -67,6 +67,16 @@ fn patterns() {
 }
 
 #[test]
+fn a_bracket_that_is_not_closed_stands_for_itself() {
+    for name in ["a[b", "[", "[]", "[!]", "x[[", "]["] {
+        assert!(!is_partition_pattern(name), "{name}");
+        assert!(partition_names_match(name, name) && partition_names_match("*", name), "{name}");
+        assert!(!partition_names_match(name, "a"), "{name}");
+    }
+    assert!(is_partition_pattern("[[]") && is_partition_pattern("x[a]") && is_partition_pattern("[]]"));
+}
+
+#[test]
 #[cfg_attr(miri, ignore = "too much to interpret")]
 fn hostile_patterns_take_bounded_time() {
     let pattern = "*a".repeat(2_000);
