@@ -35,7 +35,7 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    /// Moves the entry of an endpoint if its deadline came closer than `armed`, which is what the set has. Sets the
+    /// Moves the entry of an endpoint if its deadline came closer than `armed`, than which the set has nothing later. Sets the
     /// flag if that brought the participant's deadline closer, see [`Output::deadline_closer`].
     pub(crate) fn arm(
         &self,
@@ -44,10 +44,10 @@ impl Common {
         deadline: Option<MonoTime>,
         closer_for_all: &mut bool,
     ) {
-        let closer = deadline.is_some_and(|at| armed.is_none_or(|armed| at < armed));
-        if closer {
+        if let Some(at) = deadline.filter(|at| armed.is_none_or(|armed| *at < armed)) {
             *armed = deadline;
-            *closer_for_all |= self.timers.set(timer, deadline);
+            // Others may have moved it closer without `armed`, and they do not come again.
+            *closer_for_all |= self.timers.set_closer(timer, at);
         }
     }
 

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Net, instance, pattern, sample, unpack};
+use common::{Net, instance, pattern, sample, unpack, writer_spec};
 use dunlin_cache::{InstanceState, instance_handle};
 use dunlin_core::{Duration, Guid};
 use dunlin_engine::{Event, Tuning, WriteError, WriteRequest};
@@ -106,6 +106,26 @@ fn a_manual_writer_dies_and_comes_back() {
     net.with(0, |participant, now, out| participant.delete_writer(now, &writer, out));
     net.run(ms(300));
     assert_eq!(alive_deltas(&net.take_events(1)), [(writer.guid(), -1, 0)]);
+}
+
+/// DDS 1.4 §2.2.3.11. The timer of discovery is due at once for the sign; what discovery has to do later must not put that off.
+#[test]
+fn a_sign_of_life_is_announced_at_once_whatever_discovery_does_meanwhile() {
+    let mut net = Net::started(2);
+    let qos = writer_qos().liveliness(LivelinessKind::ManualByParticipant, ms(400));
+    let writer = net.writer(0, "T", &qos);
+    let _reader = net.reader(1, "T", &reader_qos());
+    net.run(ms(300));
+    net.take_events(1);
+    net.with(0, |participant, now, out| {
+        participant.assert_liveliness(now, out);
+        participant.create_writer(now, writer_spec("Other", &writer_qos()), out).expect("no limits");
+        assert!(participant.next_deadline().is_some_and(|at| at <= now.mono), "the sign can wait");
+    });
+    net.run(ms(300));
+    assert_eq!(alive_deltas(&net.take_events(1)), [], "it was alive all the time");
+    assert!(net.take_events(0).iter().all(|event| !matches!(event, Event::LivelinessLost { .. })));
+    drop(writer);
 }
 
 #[test]
