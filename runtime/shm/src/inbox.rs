@@ -380,6 +380,8 @@ impl Inbox {
             }
             !gone
         });
+        // Who polls looks only when the bell was rung, and a sender may die before it rings.
+        self.idle_at.store(bell::count(&self.bell()).wrapping_sub(1), Ordering::Relaxed);
         let present = self.folder.names();
         rings.refused.retain(|name| present.contains(name));
         let known: Vec<Name> = rings.list.iter().map(|ring| ring.name).collect();

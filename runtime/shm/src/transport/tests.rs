@@ -296,6 +296,21 @@ fn what_a_sender_left_is_taken_before_its_ring_goes() {
 }
 
 #[test]
+fn what_a_sender_put_that_died_before_it_rang_is_found_by_who_polls() {
+    let world = World::new();
+    let (a, b) = (world.open(), world.open());
+    a.open_path(&inbox(&b)).unwrap();
+    send(&a, &b, b"first");
+    assert_eq!(arrived(&b), [b"first"]);
+    let last = single(b"last", &[inbox(&b)]);
+    let put = a.find(&inbox(&b)).unwrap().put(&last.datagrams().next().unwrap());
+    assert_eq!(put, crate::outlet::Outcome::Sent);
+    assert_eq!(arrived(&b), [b""; 0], "nobody rang");
+    b.refresh();
+    assert_eq!(arrived(&b), [b"last"]);
+}
+
+#[test]
 fn a_rematched_peer_has_a_new_ring() {
     let world = World::new();
     let (a, b) = (world.open(), world.open());
