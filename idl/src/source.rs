@@ -113,19 +113,26 @@ impl SourceMap {
         let Some(file) = self.get(span.file) else {
             return Location { file: String::new(), line: 0, column: 0 };
         };
-        let index = file.line_of(span.start);
-        let start = file.lines.get(index).copied().unwrap_or(0);
+        let (name, line) = self.file_and_line(span);
+        let start = file.lines.get(file.line_of(span.start)).copied().unwrap_or(0);
         let before = file.text.get(usize_of(start)..usize_of(span.start)).unwrap_or("");
-        let column = u32::try_from(before.chars().count()).unwrap_or(u32::MAX).saturating_add(1);
+        let column = u32_of(before.chars().count()).saturating_add(1);
+        Location { file: name.to_owned(), line, column }
+    }
+
+    /// The file and the line of a place, as `#line` directives say; the line 0 if there is no such file.
+    pub(crate) fn file_and_line(&self, span: Span) -> (&str, u32) {
+        let Some(file) = self.get(span.file) else { return ("", 0) };
+        let index = file.line_of(span.start);
         let marker = file.markers.iter().rev().find(|marker| marker.line <= index);
         let (name, line) = match marker {
-            None => (file.name.clone(), index.saturating_add(1)),
+            None => (&file.name, index.saturating_add(1)),
             Some(marker) => (
-                marker.file.clone().unwrap_or_else(|| file.name.clone()),
+                marker.file.as_ref().unwrap_or(&file.name),
                 index.saturating_sub(marker.line).saturating_add(usize_of(marker.called)),
             ),
         };
-        Location { file: name, line: u32::try_from(line).unwrap_or(u32::MAX), column }
+        (name, u32_of(line))
     }
 
     /// The line of a place without its end, and the octet at which it begins.

@@ -5,6 +5,7 @@ use super::{Pragma, Preprocessor};
 use crate::source::Span;
 use crate::syntax::literal::{self, Number};
 use crate::syntax::token::{Kind, Token};
+use std::rc::Rc;
 
 /// An open `#if`.
 pub(super) struct Condition {
@@ -139,7 +140,7 @@ impl Preprocessor<'_> {
                 .also(other.span, "before")
                 .hint("say #undef first");
         }
-        self.macros.insert(name, definition);
+        self.macros.insert(name, Rc::new(definition));
     }
 
     fn include_directive(&mut self, word: &Token, rest: &[Token]) {

@@ -5,11 +5,14 @@ use super::macros::{Macro, stringify};
 use crate::diagnostic::Sink;
 use crate::source::{FileId, Span};
 use crate::syntax::lexer::{Comments, lex};
-use crate::syntax::token::{Kind, Token};
+use crate::syntax::token::{Kind, Token, cost, cost_of_text};
 use std::rc::Rc;
 
 /// How deep invocations may be nested in arguments of others.
 const DEPTH: usize = 100;
+
+/// How many macros may be being replaced at the same time.
+const ACTIVE: usize = 256;
 
 /// Tokens that are being read: a file or the expansion of a macro.
 struct Frame {
@@ -48,6 +51,12 @@ impl Stream {
         rest.into_iter().find(|token| token.kind != Kind::Newline)
     }
 
+    /// Whether a directive begins here.
+    fn is_at_directive(&self) -> bool {
+        let [frame] = self.frames.as_slice() else { return false };
+        frame.tokens.get(frame.at).is_some_and(|token| token.is('#') && token.first)
+    }
+
     /// Takes a directive, if one begins here: the place of its `#` and the tokens after it on the line.
     pub(super) fn directive(&mut self) -> Option<(Span, Vec<Token>)> {
         let [frame] = self.frames.as_mut_slice() else { return None };
@@ -79,6 +88,9 @@ impl Preprocessor<'_> {
             return false;
         }
         if let Some(replacement) = self.dynamic(name, token) {
+            if !self.charge(replacement.cost(), Some(token.span)) {
+                return true;
+            }
             stream.frames.push(Frame { tokens: Rc::new([replacement]), at: 0, name: None });
             return true;
         }
@@ -87,6 +99,10 @@ impl Preprocessor<'_> {
             // The name stays as it is from now on, wherever it goes.
             let painted = Token { painted: true, ..token.clone() };
             stream.frames.push(Frame { tokens: Rc::new([painted]), at: 0, name: None });
+            return true;
+        }
+        if stream.frames.len().saturating_add(stream.disabled.len()) > ACTIVE {
+            self.too_deep(token, ACTIVE);
             return true;
         }
         let arguments = if definition.params.is_some() {
@@ -100,21 +116,23 @@ impl Preprocessor<'_> {
         } else {
             Vec::new()
         };
-        let mut active = stream.active();
-        active.push(name.clone());
-        let tokens = self.substitute(&definition, &arguments, token, &active, depth);
-        if self.charge(tokens.len().saturating_add(1), Some(token.span)) {
-            stream.frames.push(Frame { tokens: tokens.into(), at: 0, name: Some(name.clone()) });
+        if !self.charge(cost(&definition.body).saturating_add(1), Some(token.span)) {
+            return true;
         }
+        // What the arguments may not replace is what is active outside of the macro.
+        let outside = if arguments.is_empty() { Vec::new() } else { stream.active() };
+        let tokens = self.substitute(&definition, &arguments, token, &outside, depth);
+        stream.frames.push(Frame { tokens: tokens.into(), at: 0, name: Some(name.clone()) });
         true
     }
 
     /// Macros whose value depends on the place.
     fn dynamic(&self, name: &str, token: &Token) -> Option<Token> {
         let kind = match name {
-            "__LINE__" => Kind::Number(self.sources.location(token.span).line.to_string().into()),
+            "__LINE__" => Kind::Number(self.sources.file_and_line(token.span).1.to_string().into()),
             "__FILE__" => {
-                let file = self.sources.location(token.span).file.replace('\\', "\\\\").replace('"', "\\\"");
+                let file =
+                    self.sources.file_and_line(token.span).0.replace('\\', "\\\\").replace('"', "\\\"");
                 Kind::Str(format!("\"{file}\"").into())
             }
             _ => return None,
@@ -134,9 +152,7 @@ impl Preprocessor<'_> {
         let mut taken = 0usize;
         let mut space = false;
         loop {
-            let directive =
-                stream.frames.len() == 1 && stream.peek().is_some_and(|next| next.is('#') && next.first);
-            let token = if directive { None } else { stream.next() };
+            let token = if stream.is_at_directive() { None } else { stream.next() };
             let Some(mut token) = token else {
                 let shown = name.shown();
                 self.sink
@@ -200,9 +216,8 @@ impl Preprocessor<'_> {
     pub(super) fn expand_all(&mut self, tokens: &[Token], disabled: &[Rc<str>], depth: usize) -> Vec<Token> {
         let mut result = Vec::new();
         if depth > DEPTH {
-            if let Some(token) = tokens.first().filter(|_| !self.stopped) {
-                self.sink.error(token.span, format!("macro invocations are nested more than {DEPTH} deep"));
-                self.stopped = true;
+            if let Some(token) = tokens.first() {
+                self.too_deep(token, DEPTH);
             }
             return result;
         }
@@ -219,13 +234,20 @@ impl Preprocessor<'_> {
         result
     }
 
+    fn too_deep(&mut self, token: &Token, limit: usize) {
+        if !self.stopped {
+            self.sink.error(token.span, format!("macro invocations are nested more than {limit} deep"));
+            self.stopped = true;
+        }
+    }
+
     /// The body of a macro with arguments in place of parameters.
     fn substitute(
         &mut self,
         definition: &Macro,
         arguments: &[Vec<Token>],
         place: &Token,
-        active: &[Rc<str>],
+        outside: &[Rc<str>],
         depth: usize,
     ) -> Vec<Token> {
         let mut result: Vec<Token> = Vec::new();
@@ -233,8 +255,6 @@ impl Preprocessor<'_> {
         let function_like = definition.params.is_some();
         let mut rest: &[Token] = &definition.body;
         let mut paste = false;
-        // What the arguments of the macro that is being replaced may not replace is what is active outside of it.
-        let outside = active.split_last().map_or(active, |(_, outside)| outside);
         while let [token, after @ ..] = rest {
             if self.stopped {
                 return Vec::new();
@@ -247,25 +267,26 @@ impl Preprocessor<'_> {
                 }
                 [next, after @ ..] if function_like && token.is('#') && definition.param(next).is_some() => {
                     let argument = definition.param(next).and_then(|i| arguments.get(i));
-                    let token =
-                        Token { space: token.space, ..stringify(argument.map_or(&[], |a| a), place.span) };
-                    result.push(token);
+                    let argument = argument.map_or(&[][..], |argument| argument);
+                    if !self.charge(cost(argument), Some(place.span)) {
+                        return Vec::new();
+                    }
+                    result.push(Token { space: token.space, ..stringify(argument, place.span) });
                     rest = after;
                 }
                 _ => {
                     let pasted = paste || matches!(after, [a, b, ..] if a.is('#') && b.is('#') && !b.space);
                     match definition.param(token) {
-                        Some(index) if pasted => {
-                            result.extend(arguments.get(index).into_iter().flatten().cloned());
-                        }
                         Some(index) => {
-                            if let Some(slot @ None) = expanded.get_mut(index) {
-                                let argument = arguments.get(index).map_or(&[][..], |argument| argument);
-                                *slot = Some(self.expand_all(argument, outside, depth.saturating_add(1)));
-                            }
-                            let tokens = expanded.get(index).and_then(Option::as_deref).unwrap_or_default();
+                            let argument = arguments.get(index).map_or(&[][..], |argument| argument);
+                            let tokens = match expanded.get_mut(index).filter(|_| !pasted) {
+                                Some(slot) => slot.get_or_insert_with(|| {
+                                    self.expand_all(argument, outside, depth.saturating_add(1))
+                                }),
+                                None => argument,
+                            };
                             // Several uses of a parameter must not multiply unseen.
-                            if !self.charge(tokens.len(), Some(place.span)) {
+                            if !self.charge(cost(tokens), Some(place.span)) {
                                 return Vec::new();
                             }
                             result.extend_from_slice(tokens);
@@ -293,6 +314,10 @@ impl Preprocessor<'_> {
             return;
         };
         let text = format!("{}{}", left.text(), right.text());
+        // What grows token by token is read again each time.
+        if !self.charge(cost_of_text(text.len()), Some(place.span)) {
+            return;
+        }
         let mut unused = Sink::new(1);
         let lexed = lex(&text, FileId(0), Comments::Keep, 4, &mut unused);
         let [token] = lexed.as_slice() else {

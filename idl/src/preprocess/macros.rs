@@ -3,8 +3,11 @@
 use crate::syntax::token::{Kind, Token};
 use std::rc::Rc;
 
+/// How many parameters a macro may have.
+const PARAMETERS: usize = 256;
+
 /// A macro.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) struct Macro {
     pub span: crate::Span,
     /// Parameters of a function-like macro.
@@ -73,6 +76,9 @@ fn parse_params<'a>(open: &Token, mut rest: &'a [Token]) -> Result<Params<'a>, (
         return Ok((params, false, body));
     }
     loop {
+        if params.len() >= PARAMETERS {
+            return Err((open.span, "this macro has more than 256 parameters"));
+        }
         match rest {
             [a, b, c, after @ ..] if a.is('.') && b.is('.') && c.is('.') => {
                 params.push("__VA_ARGS__".into());

@@ -9,7 +9,7 @@ use crate::Options;
 use crate::diagnostic::Sink;
 use crate::source::{FileId, LoadError, Loader, SourceMap, Span, normalized};
 use crate::syntax::lexer::{Comments, lex};
-use crate::syntax::token::{Kind, Token};
+use crate::syntax::token::{Kind, Token, cost_of_text};
 use directive::Condition;
 use expand::Stream;
 use macros::Macro;
@@ -39,7 +39,7 @@ pub(crate) struct Preprocessor<'a> {
     loader: &'a dyn Loader,
     sources: &'a mut SourceMap,
     sink: &'a mut Sink,
-    macros: BTreeMap<Rc<str>, Macro>,
+    macros: BTreeMap<Rc<str>, Rc<Macro>>,
     /// Identities of the files that say `#pragma once`.
     once: BTreeSet<String>,
     /// Paths of the files that are being read, the innermost last, with their identities.
@@ -109,7 +109,9 @@ impl Preprocessor<'_> {
         let Some(source) = self.sources.get(file) else { return };
         let text = source.text.clone();
         let tokens: Rc<[Token]> = lex(&text, file, Comments::Skip, self.budget, self.sink).into();
-        if !self.charge(tokens.len(), tokens.first().map(|token| token.span)) {
+        // Comments are no tokens, but they are kept as well.
+        let cost = tokens.len().max(cost_of_text(text.len()));
+        if !self.charge(cost, tokens.first().map(|token| token.span)) {
             return;
         }
         let outer = std::mem::take(&mut self.conditions);
@@ -137,7 +139,7 @@ impl Preprocessor<'_> {
         self.conditions.iter().all(|condition| condition.active)
     }
 
-    /// Pays for tokens; says once if there are too many.
+    /// Pays for tokens, or for text as [`cost_of_text`] says; says once if there are too many.
     fn charge(&mut self, tokens: usize, span: Option<Span>) -> bool {
         if self.stopped {
             return false;

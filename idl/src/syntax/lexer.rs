@@ -25,6 +25,8 @@ struct Lexer<'a> {
     first: bool,
     /// Documentation for the next token.
     docs: Docs,
+    /// Index of the last token that is no end of line.
+    last: Option<usize>,
     sink: &'a mut Sink,
 }
 
@@ -39,6 +41,7 @@ pub(crate) fn lex(text: &str, file: FileId, comments: Comments, limit: usize, si
         space: false,
         first: true,
         docs: Docs::default(),
+        last: None,
         sink,
     };
     while lexer.at < text.len() {
@@ -131,8 +134,9 @@ impl<'a> Lexer<'a> {
         let text = self.text.get(start..self.at).unwrap_or("");
         let span = self.span(start, self.at);
         let docs = std::mem::take(&mut self.docs);
-        let docs = (!docs.before.is_empty()).then(|| Box::new(docs));
+        let docs = (!docs.before.is_empty()).then(|| Rc::new(docs));
         let (space, first) = (self.space, self.first);
+        self.last = Some(self.tokens.len());
         self.tokens.push(Token { kind: kind(text), span, space, first, painted: false, docs });
         self.space = false;
         self.first = false;
@@ -155,13 +159,16 @@ impl<'a> Lexer<'a> {
         let start = self.at;
         let rest = self.rest();
         let quote = rest.chars().nth(prefix).unwrap_or('"');
-        let (mut escaped, mut end, mut spliced) = (false, None, false);
+        let (mut escaped, mut end, mut spliced, mut stop) = (false, None, false, rest.len());
         let mut chars = rest.char_indices().skip(prefix.saturating_add(1)).peekable();
         while let Some((at, c)) = chars.next() {
             match c {
                 '\r' if escaped && chars.peek().is_some_and(|(_, c)| *c == '\n') => {}
                 '\n' if escaped => (escaped, spliced) = (false, true),
-                '\n' => break,
+                '\n' => {
+                    stop = at;
+                    break;
+                }
                 _ if escaped => escaped = false,
                 '\\' => escaped = true,
                 c if c == quote => {
@@ -172,7 +179,7 @@ impl<'a> Lexer<'a> {
             }
         }
         let Some(len) = end else {
-            self.unterminated(start, rest, quote);
+            self.unterminated(start, rest.get(..stop).unwrap_or(""), quote);
             return;
         };
         let is_string = quote == '"';
@@ -182,14 +189,15 @@ impl<'a> Lexer<'a> {
         });
     }
 
-    fn unterminated(&mut self, start: usize, rest: &str, quote: char) {
+    /// A literal without its end on this line, which may be continued on others.
+    fn unterminated(&mut self, start: usize, line: &str, quote: char) {
         let span = self.span(start, start.saturating_add(1));
         let what = if quote == '"' { "string" } else { "character" };
         self.sink
             .error(span, format!("this {what} literal does not end on its line"))
             .hint(format!("close it with {quote}"));
         // Something has to stand here, so that nothing else is missing.
-        let line = rest.get(..Self::run(rest, |c| c != '\n')).unwrap_or("").trim_end();
+        let line = line.trim_end();
         let len = line.strip_suffix(';').unwrap_or(line).len().max(1);
         let kind = if quote == '"' { Kind::Str("\"\"".into()) } else { Kind::Char("' '".into()) };
         self.push(len, |_| kind);
@@ -249,9 +257,8 @@ impl<'a> Lexer<'a> {
 
     /// Adds to the documentation of the last token.
     fn behind(&mut self, add: impl FnOnce(&mut Docs)) {
-        let last = self.tokens.iter_mut().rev().find(|token| token.kind != Kind::Newline);
-        if let Some(last) = last {
-            add(last.docs.get_or_insert_default());
+        if let Some(last) = self.last.and_then(|last| self.tokens.get_mut(last)) {
+            add(Rc::make_mut(last.docs.get_or_insert_default()));
         }
     }
 }

@@ -41,7 +41,18 @@ pub(crate) struct Token {
     pub first: bool,
     /// The name of a macro that must not be replaced any more.
     pub painted: bool,
-    pub docs: Option<Box<Docs>>,
+    /// Shared, since macros copy tokens.
+    pub docs: Option<Rc<Docs>>,
+}
+
+/// How many tokens text of this many octets counts as.
+pub(crate) fn cost_of_text(octets: usize) -> usize {
+    octets / 64
+}
+
+/// How much it takes to copy tokens.
+pub(crate) fn cost(tokens: &[Token]) -> usize {
+    tokens.iter().fold(0, |sum, token| sum.saturating_add(token.cost()))
 }
 
 impl Token {
@@ -60,6 +71,20 @@ impl Token {
 
     pub(crate) fn ident(&self) -> Option<&Rc<str>> {
         if let Kind::Ident(name) = &self.kind { Some(name) } else { None }
+    }
+
+    /// How much it takes to copy and to read it, where a short token is one.
+    pub(crate) fn cost(&self) -> usize {
+        let docs = self.docs.as_ref().map_or(0, |docs| docs.before.len().saturating_add(docs.behind.len()));
+        let text = match &self.kind {
+            Kind::Ident(text)
+            | Kind::Number(text)
+            | Kind::Char(text)
+            | Kind::Str(text)
+            | Kind::Comment(text) => text.len(),
+            Kind::Punct(_) | Kind::Scope | Kind::Newline => 0,
+        };
+        cost_of_text(docs.saturating_add(text)).saturating_add(1)
     }
 
     /// The spelling.
