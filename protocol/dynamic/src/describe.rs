@@ -83,6 +83,18 @@ fn list<T>(items: Vec<T>) -> &'static [T] {
     Box::leak(items.into_boxed_slice())
 }
 
+/// What is selected where no case is: such a union has no member.
+const NO_MEMBER: CaseDescription = CaseDescription {
+    name: "",
+    id: 0,
+    flags: MemberFlags(0),
+    labels: &[],
+    is_default: true,
+    ty: None,
+    write_default: None,
+    annotations: MemberAnnotations::NONE,
+};
+
 impl Describer<'_> {
     fn description(&mut self, node: usize) -> Result<&'static TypeDescription, DescribeError> {
         let nodes = self.nodes;
@@ -192,6 +204,9 @@ impl Describer<'_> {
                 write_default: self.default(case.default.as_ref(), case.part),
                 annotations: MemberAnnotations::NONE,
             });
+        }
+        if it.cases.iter().all(|case| !case.is_default) {
+            cases.push(NO_MEMBER);
         }
         Ok(UnionDescription {
             extensibility: it.extensibility,

@@ -2,6 +2,7 @@
 
 use dunlin_cdr::{CdrError, DecodeOptions, Limits, TypeSupport};
 use dunlin_dynamic::{DescribeError, DynamicData, DynamicType, Shape, TypeError, Value};
+use dunlin_filter::{Filter, Verdict};
 use dunlin_idl::{Memory, Options, compile};
 use dunlin_xtypes::identifier::kind;
 use dunlin_xtypes::model::*;
@@ -279,6 +280,25 @@ fn types_are_bounded() {
     structure(&mut graph, index, "S", vec![member("e", 1, 0, Type::Named(twice))]);
     let refused = DynamicType::new(graph, index).unwrap_err();
     assert_eq!(refused, TypeError::DuplicateValue { name: "E".into(), value: 1 });
+}
+
+/// A union whose discriminator selects nothing has no member. What lies behind it is found, and one that was not sent is such
+/// a union.
+#[test]
+fn filters_pass_by_a_union_without_a_member() {
+    let idl = "@final union U switch(long) { case 5: long x; };
+        @final struct S { U u; long after; };
+        @appendable struct New { long first; U u; };";
+    let verdict = |name: &str, expression: &str, payload: &str| {
+        let filter = Filter::for_type(ty(idl, name).describe().unwrap(), expression, &[""; 0]).unwrap();
+        filter.check(&hex(payload), DecodeOptions::default())
+    };
+    let payload = "00010000 07000000 03000000";
+    assert_eq!(verdict("S", "after = 3", payload), Verdict::Passed);
+    assert_eq!(verdict("S", "after = 3 AND u._d = 5", payload), Verdict::Rejected);
+    let payload = "00090000 04000000 01000000";
+    assert_eq!(verdict("New", "u._d = 0", payload), Verdict::Passed);
+    assert_eq!(verdict("New", "u._d = 5", payload), Verdict::Rejected);
 }
 
 /// A type within each other as deep as no stack is, where values need not hold any of it.
