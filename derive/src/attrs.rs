@@ -26,9 +26,10 @@ pub(crate) enum Kind {
 #[derive(Default)]
 pub(crate) struct TypeAttrs {
     pub name: Option<LitStr>,
-    pub extensibility: Option<Extensibility>,
+    pub extensibility: Option<(Ident, Extensibility)>,
     pub nested: bool,
-    pub autoid_hash: bool,
+    /// Whether ids are hashes of names, if that is said.
+    pub autoid: Option<(Ident, bool)>,
     pub krate: Option<Path>,
     pub bit_bound: Option<LitInt>,
     /// Flags of a bitmask or fields of a bitset.
@@ -103,10 +104,14 @@ fn ident(meta: &ParseNestedMeta<'_>) -> Result<Ident> {
     meta.path.get_ident().cloned().ok_or_else(|| Error::new(meta.path.span(), "expected a single word"))
 }
 
+fn twice(word: &Ident) -> Error {
+    Error::new(word.span(), format!("`{word}` is given twice"))
+}
+
 /// Sets an option that may be given once.
 fn set<T>(slot: &mut Option<T>, at: &Ident, value: T) -> Result<()> {
     if slot.is_some() {
-        return Err(Error::new(at.span(), format!("`{at}` is given twice")));
+        return Err(twice(at));
     }
     *slot = Some(value);
     Ok(())
@@ -128,6 +133,11 @@ fn dds_attributes(attrs: &[Attribute]) -> impl Iterator<Item = &Attribute> {
 }
 
 impl TypeAttrs {
+    /// Whether ids are hashes of names.
+    pub(crate) fn autoid_hash(&self) -> bool {
+        self.autoid.as_ref().is_some_and(|(_, is_hash)| *is_hash)
+    }
+
     pub(crate) fn parse(attrs: &[Attribute]) -> Result<Self> {
         let mut result = Self::default();
         for attr in dds_attributes(attrs) {
@@ -140,23 +150,24 @@ impl TypeAttrs {
         let word = ident(meta)?;
         match word.unraw().to_string().as_str() {
             "name" => set(&mut self.name, &word, meta.value()?.parse()?),
-            "final" => set(&mut self.extensibility, &word, Extensibility::Final),
-            "appendable" => set(&mut self.extensibility, &word, Extensibility::Appendable),
-            "mutable" => set(&mut self.extensibility, &word, Extensibility::Mutable),
+            "final" => set(&mut self.extensibility, &word, (word.clone(), Extensibility::Final)),
+            "appendable" => set(&mut self.extensibility, &word, (word.clone(), Extensibility::Appendable)),
+            "mutable" => set(&mut self.extensibility, &word, (word.clone(), Extensibility::Mutable)),
             "nested" => {
                 self.nested = true;
                 Ok(())
             }
             "autoid" => {
-                self.autoid_hash = parse_choice(meta, &["sequential", "hash"])? == 1;
-                Ok(())
+                let is_hash = parse_choice(meta, &["sequential", "hash"])? == 1;
+                set(&mut self.autoid, &word, (word.clone(), is_hash))
             }
             "crate" => set(&mut self.krate, &word, parse_path(meta)?),
             "bit_bound" => set(&mut self.bit_bound, &word, meta.value()?.parse()?),
-            "bits" => {
+            "bits" if self.bits.is_empty() => {
                 self.bits = parse_bits(meta)?;
                 Ok(())
             }
+            "bits" => Err(twice(&word)),
             "union" => set(&mut self.kind, &word, (Kind::Union, word.clone())),
             "bitmask" | "bitset" => set(&mut self.kind, &word, (Kind::Bitmask, word.clone())),
             "transparent" => set(&mut self.kind, &word, (Kind::Transparent, word.clone())),
@@ -309,6 +320,9 @@ impl MemberAttrs {
 
     fn parse_one(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
         let word = ident(meta)?;
+        if word != "case" && self.present.contains(&word) {
+            return Err(twice(&word));
+        }
         self.present.push(word.clone());
         match word.unraw().to_string().as_str() {
             "key" => set(&mut self.key, &word, word.clone()),

@@ -119,6 +119,13 @@ impl<'a> Container<'a> {
             }
             _ => {}
         }
+        if let Some((word, _)) = self.attrs.autoid.as_ref().filter(|_| !is_union && !is_struct) {
+            return Err(Error::new(word.span(), "only structures and unions have member ids"));
+        }
+        let is_transparent = self.kind() == Some(Kind::Transparent);
+        if let Some((word, _)) = self.attrs.extensibility.as_ref().filter(|_| is_transparent) {
+            return Err(Error::new(word.span(), "a transparent type has the extensibility of what is in it"));
+        }
         let of_bits = self.kind() == Some(Kind::Bitmask);
         if let Some(Bits { name, .. }) = self.attrs.bits.first().filter(|_| !of_bits) {
             return Err(Error::new(name.span(), "only bitmasks and bitsets have bits"));
@@ -131,7 +138,7 @@ impl<'a> Container<'a> {
     }
 
     pub(crate) fn extensibility(&self) -> Extensibility {
-        self.attrs.extensibility.unwrap_or(Extensibility::Appendable)
+        self.attrs.extensibility.as_ref().map_or(Extensibility::Appendable, |(_, said)| *said)
     }
 
     pub(crate) fn extensibility_tokens(&self) -> TokenStream {

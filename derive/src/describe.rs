@@ -94,7 +94,7 @@ impl Structure<'_> {
     pub(crate) fn describe(&self) -> TokenStream {
         let (krate, nested) = (&self.container.krate, self.container.attrs.nested);
         let (extensibility, autoid_hash) =
-            (self.container.extensibility_tokens(), self.container.attrs.autoid_hash);
+            (self.container.extensibility_tokens(), self.container.attrs.autoid_hash());
         let base = match &self.base {
             Some(base) => {
                 let ty = self.container.type_ref(base.ty, None, false, base.described.as_ref());
@@ -174,7 +174,7 @@ impl Union<'_> {
         let (extensibility, key, autoid_hash) = (
             self.container.extensibility_tokens(),
             self.container.attrs.key.is_some(),
-            self.container.attrs.autoid_hash,
+            self.container.attrs.autoid_hash(),
         );
         let attrs = &self.container.attrs;
         let described = attrs.described.as_ref().map(|(_, ty)| ty);

@@ -7,6 +7,9 @@ use quote::quote;
 /// The greatest member id.
 pub(crate) const MAX_ID: u32 = 0x0fff_ffff;
 
+/// What is said of a sequential id above that.
+pub(crate) const TOO_GREAT: &str = "the id of this member would be above 0x0fffffff; set one with `id`";
+
 /// A member id as far as it is known when the macro runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Id {
@@ -25,6 +28,11 @@ impl Id {
         }
     }
 
+    /// Whether it is none that a member can have.
+    pub(crate) fn is_too_great(self) -> bool {
+        matches!(self, Self::Known(id) if id > MAX_ID)
+    }
+
     /// An expression for the id; `next_of_base` is one for the first id after the base.
     pub(crate) fn tokens(self, krate: &TokenStream, next_of_base: &TokenStream) -> TokenStream {
         match self {
@@ -40,6 +48,12 @@ pub(crate) fn hash_id(name: &str) -> u32 {
     let mut first = [0; 4];
     first.iter_mut().zip(digest).for_each(|(to, from)| *to = from);
     u32::from_le_bytes(first) & MAX_ID
+}
+
+/// The same of what `hashid` says, or else of the member's own name.
+pub(crate) fn hash_of(said: Option<&syn::LitStr>, name: &str) -> u32 {
+    let said = said.map(syn::LitStr::value).filter(|text| !text.is_empty());
+    hash_id(said.as_deref().unwrap_or(name))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::attrs::{Bits, Kind};
 use crate::container::Container;
 use proc_macro2::TokenStream;
 use quote::quote;
+use std::collections::BTreeSet;
 use syn::ext::IdentExt;
 use syn::{DataStruct, Error, Fields, Result, Type};
 
@@ -14,8 +15,8 @@ pub(crate) fn expand(container: &Container<'_>, data: &DataStruct) -> Result<Tok
     };
     let is_bitmask = container.kind() == Some(Kind::Bitmask);
     if is_bitmask {
-        check_holder(container, inner)?;
-        check_bits(container)?;
+        let width = check_holder(container, inner)?;
+        check_bits(container, width)?;
     }
     let mut tokens = TokenStream::new();
     if is_bitmask && container.wants_description() {
@@ -80,23 +81,35 @@ fn describe(container: &Container<'_>, inner: &Type) -> TokenStream {
     })
 }
 
-/// Checks that a flag has one bit and that none is outside of the bit bound.
-fn check_bits(container: &Container<'_>) -> Result<()> {
+/// Checks that a flag has one bit, that none is outside of the bit bound, and that no two share a bit or a name. What
+/// holds them has `holder_bits`.
+fn check_bits(container: &Container<'_>, holder_bits: u32) -> Result<()> {
     let bound = container.attrs.bit_bound.as_ref().and_then(|bound| bound.base10_parse::<u32>().ok());
+    let bound = bound.unwrap_or(holder_bits);
     let is_bitset = container.attrs.kind.as_ref().is_some_and(|(_, word)| word == "bitset");
+    let mut taken = 0u64;
+    let mut names = BTreeSet::new();
     for Bits { name, position, width, holder } in &container.attrs.bits {
         if !is_bitset && (*width != 1 || holder.is_some()) {
             return Err(Error::new(name.span(), "a flag of a bitmask has one position"));
         }
-        if u32::from(*position) + u32::from(*width) > bound.unwrap_or(64) {
+        if u32::from(*position) + u32::from(*width) > bound {
             return Err(Error::new(name.span(), "the bits are outside of the type"));
+        }
+        let own = (u64::MAX >> (64 - u32::from(*width))) << *position;
+        if taken & own != 0 {
+            return Err(Error::new(name.span(), "another one has these bits"));
+        }
+        taken |= own;
+        if !names.insert(name.unraw()) {
+            return Err(Error::new(name.span(), "another one has this name"));
         }
     }
     Ok(())
 }
 
-/// Checks that the integer is the one that the bit bound asks for.
-fn check_holder(container: &Container<'_>, inner: &Type) -> Result<()> {
+/// Checks that the integer is the one that the bit bound asks for; returns how many bits it has.
+fn check_holder(container: &Container<'_>, inner: &Type) -> Result<u32> {
     let width = match inner {
         Type::Path(path) if path.path.is_ident("u8") => 8,
         Type::Path(path) if path.path.is_ident("u16") => 16,
@@ -104,7 +117,7 @@ fn check_holder(container: &Container<'_>, inner: &Type) -> Result<()> {
         Type::Path(path) if path.path.is_ident("u64") => 64,
         _ => return Err(Error::new_spanned(inner, "a bitmask or bitset is held by u8, u16, u32 or u64")),
     };
-    let Some(bound) = &container.attrs.bit_bound else { return Ok(()) };
+    let Some(bound) = &container.attrs.bit_bound else { return Ok(width) };
     let needed = match bound.base10_parse::<u8>() {
         Ok(1..=8) => 8,
         Ok(9..=16) => 16,
@@ -113,7 +126,7 @@ fn check_holder(container: &Container<'_>, inner: &Type) -> Result<()> {
         _ => return Err(Error::new(bound.span(), "the bit_bound of a bitmask is 1 to 64")),
     };
     if needed == width {
-        return Ok(());
+        return Ok(width);
     }
     Err(Error::new_spanned(inner, format!("a bit_bound of {bound} is held by u{needed}")))
 }

@@ -107,7 +107,7 @@ impl<'a> Structure<'a> {
             let Some(ident) = &field.ident else { continue };
             structure.add(position, ident, &field.ty, MemberAttrs::parse(&field.attrs)?)?;
         }
-        structure.check_unique_ids()?;
+        structure.check_ids()?;
         Ok(structure)
     }
 
@@ -148,7 +148,7 @@ impl<'a> Structure<'a> {
         }
         Ok(Member {
             ident,
-            annotations: attrs.annotations(self.container.attrs.autoid_hash),
+            annotations: attrs.annotations(self.container.attrs.autoid_hash()),
             name: member_name(ident, &attrs),
             ty: inner.unwrap_or(ty),
             optional: inner.is_some(),
@@ -173,12 +173,8 @@ impl<'a> Structure<'a> {
                 Ok(id) if id <= ids::MAX_ID => Ok(Id::Known(id)),
                 _ => Err(Error::new(number.span(), "a member id has at most 28 bits (0x0fffffff)")),
             },
-            Some(IdAttr::Hash(other)) => {
-                let name =
-                    other.as_ref().map(syn::LitStr::value).filter(|text| !text.is_empty()).unwrap_or(name);
-                Ok(Id::Known(ids::hash_id(&name)))
-            }
-            None if self.container.attrs.autoid_hash => Ok(Id::Known(ids::hash_id(&name))),
+            Some(IdAttr::Hash(other)) => Ok(Id::Known(ids::hash_of(other.as_ref(), &name))),
+            None if self.container.attrs.autoid_hash() => Ok(Id::Known(ids::hash_id(&name))),
             None => Ok(match (self.members.last(), &self.base) {
                 (Some(previous), _) => previous.id.next(),
                 (None, Some(_)) => Id::AfterBase(0),
@@ -187,8 +183,14 @@ impl<'a> Structure<'a> {
         }
     }
 
-    fn check_unique_ids(&self) -> Result<()> {
+    fn check_ids(&self) -> Result<()> {
         for (i, member) in self.members.iter().enumerate() {
+            if member.id.is_too_great() {
+                return Err(Error::new(member.ident.span(), ids::TOO_GREAT));
+            }
+            if self.members.iter().take(i).any(|other| other.name == member.name) {
+                return Err(Error::new(member.ident.span(), "another member has the same name"));
+            }
             if self.members.iter().take(i).any(|other| other.id == member.id) {
                 let message =
                     "another member has the same id (given, sequential or hashed); set one with `id`";

@@ -112,6 +112,33 @@ refuses! {
     }
 }
 
+refuses! {
+    bit_of_no_holder: "outside of the type" { #[dds(bitmask, bits(X = 9))] struct A(u8); }
+    same_bit: "another one has these bits" { #[dds(bitmask, bits(X = 1, Y = 1))] struct A(u8); }
+    same_bits: "another one has these bits" { #[dds(bitset, bits(x = 0..3, y = 2..4))] struct A(u8); }
+    same_flag: "another one has this name" { #[dds(bitmask, bits(X = 1, X = 2))] struct A(u8); }
+    two_lists_of_bits: "`bits` is given twice" { #[dds(bitmask, bits(X = 1), bits(Y = 2))] struct A(u8); }
+    two_autoids: "`autoid` is given twice" { #[dds(autoid = "hash", autoid = "sequential")] struct A { a: u8 } }
+    autoid_of_enum: "only structures and unions have member ids" { #[dds(autoid = "hash")] enum A { B } }
+    autoid_of_bits: "only structures and unions have member ids" { #[dds(bitmask, autoid = "hash")] struct A(u8); }
+    mutable_alias: "the extensibility of what is in it" { #[dds(transparent, mutable)] struct A(u8); }
+    two_try_constructs: "`try_construct` is given twice" {
+        struct A { #[dds(bound = 3, try_construct = "trim", try_construct = "discard")] a: String }
+    }
+    same_name: "another member has the same name" { struct A { a: u8, #[dds(name = "a")] b: u8 } }
+    id_behind_the_greatest: "above 0x0fffffff" { struct A { #[dds(id = 0x0fff_ffff)] a: u8, b: u8 } }
+    same_case_name: "has the same name as `B`" {
+        #[dds(union, discriminator = "i32")] enum A { #[dds(case = 1)] B(u8), #[dds(case = 2, name = "B")] C(u8) }
+    }
+    case_id_behind_the_greatest: "above 0x0fffffff" {
+        #[dds(union, discriminator = "i32")] enum A { #[dds(case = 1, id = 0x0fff_ffff)] B(u8), #[dds(case = 2)] C(u8) }
+    }
+    hash_of_the_own_name: "has the same member id as `B`" {
+        #[dds(union, discriminator = "i32")]
+        enum A { #[dds(case = 1, hashid = "")] B(u8), #[dds(case = 2, hashid = "B")] C(u8) }
+    }
+}
+
 #[test]
 fn names_are_found_in_any_spelling() {
     let input: DeriveInput = parse_quote! {

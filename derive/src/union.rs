@@ -100,6 +100,10 @@ impl<'a> Union<'a> {
         let mut cases: Vec<Case<'a>> = Vec::new();
         for variant in &data.variants {
             let case = parse_case(container, variant, &cases)?;
+            if let Some(other) = cases.iter().find(|other| other.name == case.name) {
+                let message = format!("has the same name as `{}`", other.ident);
+                return Err(Error::new(variant.ident.span(), message));
+            }
             if let Some(other) = cases.iter().find(|other| other.id == case.id) {
                 let message = format!("has the same member id as `{}`; set one with `id`", other.ident);
                 return Err(Error::new(variant.ident.span(), message));
@@ -146,7 +150,10 @@ fn parse_case<'a>(container: &Container<'_>, variant: &'a Variant, earlier: &[Ca
     }
     let name = attrs.name.as_ref().map_or_else(|| variant.ident.unraw().to_string(), syn::LitStr::value);
     let id = case_id(container, &name, &attrs, earlier)?;
-    let annotations = attrs.annotations(container.attrs.autoid_hash);
+    if id > ids::MAX_ID {
+        return Err(Error::new(variant.ident.span(), ids::TOO_GREAT));
+    }
+    let annotations = attrs.annotations(container.attrs.autoid_hash());
     let labels = attrs.cases;
     let mut case =
         Case { ident: &variant.ident, name, labels, is_default, id, annotations, value: None, kept: None };
@@ -163,11 +170,9 @@ fn case_id(container: &Container<'_>, name: &str, attrs: &MemberAttrs, earlier: 
             Ok(id @ 1..=ids::MAX_ID) => Ok(id),
             _ => Err(Error::new(number.span(), "the member id of a case is 1 to 0x0fffffff")),
         },
-        Some(IdAttr::Hash(other)) => {
-            Ok(ids::hash_id(&other.as_ref().map_or(name.to_owned(), syn::LitStr::value)))
-        }
-        None if container.attrs.autoid_hash => Ok(ids::hash_id(name)),
-        None => Ok(earlier.last().map_or(1, |case| case.id.saturating_add(1))),
+        Some(IdAttr::Hash(other)) => Ok(ids::hash_of(other.as_ref(), name)),
+        None if container.attrs.autoid_hash() => Ok(ids::hash_id(name)),
+        None => Ok(earlier.last().map_or(1, |case| case.id + 1)),
     }
 }
 
@@ -207,7 +212,7 @@ fn add_field<'a>(
         Some(ident) => default_expr(&attrs, ident)?,
         None => default_expr(&attrs, case.ident)?,
     };
-    let own = attrs.annotations(container.attrs.autoid_hash);
+    let own = attrs.annotations(container.attrs.autoid_hash());
     case.annotations = Annotations { hash_id: case.annotations.hash_id.take(), ..own };
     case.value = Some(Value {
         member,

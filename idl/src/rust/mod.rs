@@ -371,11 +371,12 @@ impl<'a> Generator<'a> {
             Extensibility::Mutable => words.push("mutable".to_owned()),
             Extensibility::Appendable => {}
         }
-        if ty.nested && matches!(ty.kind, Kind::Struct(_) | Kind::Exception(_) | Kind::Union(_)) {
+        let has_members = matches!(ty.kind, Kind::Struct(_) | Kind::Exception(_) | Kind::Union(_));
+        if ty.nested && has_members {
             words.push("nested".to_owned());
         }
         words.extend(self.representation(ty));
-        if ty.autoid_hash {
+        if ty.autoid_hash && has_members {
             words.push("autoid = \"hash\"".to_owned());
         }
         if !FOUND.contains(&self.options.cdr.as_str()) {
