@@ -114,3 +114,58 @@ fn lines_are_read_once() {
         messages(&Limits::default(), Memory::default().with("a.idl", text));
     }
 }
+
+const REPEATED: &str = "names, values and documentation are repeated too often";
+
+/// `count` times the text, with a number in place of each `#`.
+fn numbered(text: &str, count: usize) -> String {
+    (0..count).map(|i| text.replace('#', &i.to_string())).collect()
+}
+
+#[test]
+fn text_that_declarations_repeat_is_paid_for() {
+    let long = "a".repeat(1 << 20);
+    let members = numbered(", a#", 4000);
+    for text in [
+        format!("struct S {{ /** {long} */ long a{members}; }};"),
+        format!("/** {long} */ typedef long a{members};"),
+        format!("interface I {{ /** {long} */ readonly attribute long a{members}; }};"),
+        format!("const string A = \"{long}\"; {}", numbered("const string A# = A;", 4000)),
+        format!("@default(\"{long}\") typedef string T; struct S {{ T a{members}; }};"),
+        format!("struct S {{ @default(\"{long}\") string a{members}; }};"),
+        format!("struct S {{ @unit(\"{long}\") long a{members}; }};"),
+        format!("module {long} {{ {} }};", numbered("enum E# { A# };", 3000)),
+        format!("@annotation A {{ string p default \"{long}\"; }}; {}", numbered("@A enum E# { A# };", 3000)),
+        format!("struct S {{ /** {long} */ long a; }}; {}", numbered("struct D# : S {};", 3000)),
+    ] {
+        refused(&small(), &text, REPEATED);
+    }
+}
+
+#[test]
+fn values_that_declarations_repeat_are_paid_for() {
+    let sum = (0..10).fold("1".to_owned(), |sum, _| format!("({sum}+{sum})"));
+    refused(
+        &small(),
+        &format!("struct S {{ @default({sum}) long a{}; }};", numbered(", a#", 4000)),
+        REPEATED,
+    );
+}
+
+#[test]
+fn annotations_have_bounded_parameters() {
+    let with = |count: usize| format!("@annotation A {{ {} }};", numbered("long p# default 1;", count));
+    assert_eq!(messages(&Limits::default(), Memory::default().with("a.idl", with(256))), [""; 0]);
+    refused(&Limits::default(), &with(257), "at most 256 parameters");
+}
+
+/// Neither the annotations before nor names like it are looked through for each.
+#[test]
+fn names_are_looked_up() {
+    let annotations = numbered("@annotation A# {};", 100_000);
+    assert_eq!(messages(&Limits::default(), Memory::default().with("a.idl", annotations)), [""; 0]);
+    let literals = numbered("Literal#,", 3000);
+    let members = numbered("Literol# a#;", 100_000);
+    let text = format!("enum E {{ {literals} Last }}; struct S {{ {members} }};");
+    refused(&Limits::default(), &text, "is not declared");
+}

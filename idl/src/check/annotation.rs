@@ -455,6 +455,10 @@ impl Checker<'_> {
             }
             return None;
         };
+        let cost = self.annotation_decls.get(index).filter(|_| !self.is_spent())?.cost();
+        if !self.pay(cost, annotation.span) {
+            return None;
+        }
         let declaration = self.annotation_decls.get(index)?.clone();
         let params: Vec<String> = declaration
             .params

@@ -5,6 +5,7 @@ use super::scope::{Def, ScopeId};
 use super::{Checker, Container};
 use crate::ir::*;
 use crate::syntax::ast::{self, Definition, Export, Ident, ScopedName};
+use crate::syntax::token::cost_of_text;
 use std::collections::BTreeSet;
 
 /// How many interfaces a name is looked for in.
@@ -181,6 +182,10 @@ impl Checker<'_> {
             (self.exceptions(&attribute.get_raises), self.exceptions(&attribute.set_raises));
         for name in &attribute.names {
             self.declare(name, Def::Member);
+            let cost = cost_of_text(attribute.docs.as_ref().map_or(0, String::len));
+            if !self.pay(cost, name.span) {
+                return;
+            }
             let Some(ty) = ty.clone() else { continue };
             let made = Attribute {
                 name: name.name.to_string(),

@@ -2,9 +2,11 @@
 
 use super::Checker;
 use super::annotation::{Known, Place};
+use super::value::cost_of_value;
 use crate::ir::{Applied, IdSource, Kind, Member, TryConstruct, Type, Value};
 use crate::source::Span;
 use crate::syntax::ast::{Annotation, Expr, Ident};
+use crate::syntax::token::cost_of_text;
 use md5::{Digest, Md5};
 
 /// The greatest member id.
@@ -42,6 +44,25 @@ pub(super) struct Inherited {
     unit: Option<String>,
 }
 
+impl Inherited {
+    /// How much it takes to copy it, in tokens.
+    fn cost(&self) -> usize {
+        let values =
+            [&self.default, &self.min, &self.max].map(|value| value.as_ref().map_or(0, cost_of_value));
+        let unit = cost_of_text(self.unit.as_ref().map_or(0, String::len));
+        values.into_iter().fold(unit, usize::saturating_add)
+    }
+}
+
+/// How much it takes to copy an annotation, in tokens.
+fn cost_of_applied(applied: &Applied) -> usize {
+    let params = applied
+        .params
+        .iter()
+        .map(|(name, value)| cost_of_text(name.len()).saturating_add(cost_of_value(value)).saturating_add(1));
+    params.fold(cost_of_text(applied.name.len()), usize::saturating_add)
+}
+
 /// Where ids come from when members do not say.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbering {
@@ -50,6 +71,13 @@ pub(super) struct Numbering {
 }
 
 impl Settings {
+    /// How much it takes to say it of one more member, in tokens.
+    pub(super) fn cost(&self, docs: Option<&String>) -> usize {
+        let text = [docs, self.comment.as_ref(), self.unit.as_ref()].map(|text| text.map_or(0, String::len));
+        let text = cost_of_text(text.into_iter().fold(0, usize::saturating_add));
+        self.custom.iter().map(cost_of_applied).fold(text.saturating_add(1), usize::saturating_add)
+    }
+
     /// Annotations that the source declares.
     pub(super) fn custom(&self) -> &[Applied] {
         &self.custom
@@ -120,13 +148,18 @@ impl Checker<'_> {
     }
 
     /// What the aliases say that a type goes through, the outermost first.
-    fn aliases_of(&self, ty: &Type) -> Inherited {
+    fn aliases_of(&mut self, ty: &Type, span: Span) -> Inherited {
         let mut result = Inherited::default();
-        let mut next = ty;
+        let mut next = ty.clone();
         while let Type::Named(id) = next
-            && let Some(Kind::Alias(alias)) = self.model.ty(*id).map(|ty| &ty.kind)
+            && let Some(Kind::Alias(alias)) = self.model.ty(id).map(|ty| &ty.kind)
         {
-            if let Some(own) = self.inherited_settings.get(id).cloned() {
+            next = alias.ty.clone();
+            let cost = self.inherited_settings.get(&id).map_or(0, Inherited::cost);
+            if !self.pay(cost, span) {
+                return Inherited::default();
+            }
+            if let Some(own) = self.inherited_settings.get(&id).cloned() {
                 result = Inherited {
                     optional: result.optional.or(own.optional),
                     external: result.external.or(own.external),
@@ -138,7 +171,6 @@ impl Checker<'_> {
                     unit: result.unit.or(own.unit),
                 };
             }
-            next = &alias.ty;
         }
         result
     }
@@ -152,7 +184,7 @@ impl Checker<'_> {
         settings: &Settings,
         numbering: &mut Numbering,
     ) -> Member {
-        let aliases = self.aliases_of(&ty);
+        let aliases = self.aliases_of(&ty, name.span);
         let on =
             |own: Option<(bool, Span)>, alias: Option<(bool, Span)>| own.or(alias).is_some_and(|(on, _)| on);
         let (id, id_source) = self.member_id(&name.name, settings, numbering);

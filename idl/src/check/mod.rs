@@ -17,10 +17,12 @@ use crate::source::Span;
 use crate::syntax::ast::{
     AnnotationDecl, AnnotationItem, Definition, DefinitionKind, Ident, ScopedName, TypeKind, TypeSpec,
 };
+use crate::syntax::token::cost_of_text;
 use annotation::{Known, Place};
 use member::Inherited;
 use scope::{Def, Scope, ScopeId};
 use std::collections::{BTreeMap, BTreeSet};
+use value::cost_of_value;
 
 pub(crate) use annotation::standard;
 pub(crate) use enumeration::{bit_fields, default_holder};
@@ -47,11 +49,23 @@ struct Declared {
 }
 
 impl Declared {
+    /// How much it takes to apply it, in tokens.
+    fn cost(&self) -> usize {
+        let params = self.params.iter().map(|param| {
+            let default = param.default.as_ref().map_or(0, cost_of_value);
+            cost_of_text(param.name.len()).saturating_add(default).saturating_add(1)
+        });
+        params.fold(cost_of_text(self.full_name.len()), usize::saturating_add)
+    }
+
     /// The scope in which arguments are evaluated.
     fn arguments_scope(&self, here: ScopeId) -> ScopeId {
         if self.has_names { self.scope } else { here }
     }
 }
+
+/// How much an annotation may declare, since all of it is gone through for each use.
+const ANNOTATION_BODY: usize = 256;
 
 /// Where definitions go.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +126,8 @@ pub(crate) struct Checker<'a> {
     reported: bool,
     /// How many more members may be inherited.
     inheritance: usize,
+    /// How much more may be evaluated and copied, in tokens.
+    budget: usize,
 }
 
 /// Resolves everything.
@@ -141,6 +157,7 @@ pub(crate) fn check(
         keys: Vec::new(),
         reported: false,
         inheritance: options.limits.tokens / 4,
+        budget: options.limits.tokens.saturating_mul(2),
     };
     checker.new_scope(None, &"".into(), true);
     checker.model.modules.push(Module {
@@ -159,8 +176,23 @@ pub(crate) fn check(
 }
 
 impl Checker<'_> {
+    /// Pays for what is evaluated or copied once more; says once if that is too much.
+    fn pay(&mut self, tokens: usize, span: Span) -> bool {
+        let rest = self.budget.checked_sub(tokens).filter(|rest| *rest > 0);
+        if rest.is_none() && !self.is_spent() {
+            self.sink.error(span, "names, values and documentation are repeated too often");
+        }
+        self.budget = rest.unwrap_or(0);
+        rest.is_some()
+    }
+
+    /// There was too much of it: nothing more is looked at.
+    fn is_spent(&self) -> bool {
+        self.budget == 0
+    }
+
     fn definition(&mut self, definition: &Definition) {
-        if self.sink.is_full() {
+        if self.sink.is_full() || self.is_spent() {
             return;
         }
         match &definition.kind {
@@ -295,6 +327,11 @@ impl Checker<'_> {
     }
 
     fn annotation_decl(&mut self, decl: &AnnotationDecl) {
+        if decl.body.len() > ANNOTATION_BODY {
+            let message = format!("an annotation declares at most {ANNOTATION_BODY} parameters and names");
+            self.sink.error(decl.name.span, message);
+            return;
+        }
         let scope = self.new_scope(Some(self.scope), &decl.name.name, false);
         let full_name = self.full_name(&decl.name.name);
         let outer = (self.scope, self.container);
@@ -328,7 +365,9 @@ impl Checker<'_> {
             other.params.len() == params.len()
                 && other.params.iter().zip(&params).all(|(a, b)| a.name == b.name && a.default == b.default)
         };
-        if self.annotation_decls.iter().any(|other| other.full_name == full_name && same(other)) {
+        // Tools declare the same one in each of their files.
+        let known = self.annotation_here(&decl.name.name).and_then(|index| self.annotation_decls.get(index));
+        if known.is_some_and(same) {
             return;
         }
         let declared = Annotation { full_name: full_name.clone(), params: params.clone() };

@@ -4,6 +4,7 @@ use super::{Checker, LiteralScope};
 use crate::ir::{ConstId, InterfaceId, ModuleId, TypeId};
 use crate::source::Span;
 use crate::syntax::ast::{Ident, ScopedName};
+use crate::syntax::token::cost_of_text;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -95,6 +96,14 @@ impl Checker<'_> {
         self.scopes.get(self.scope.0)?.entries.get(&name.to_ascii_lowercase())
     }
 
+    /// The annotation that is declared in this scope itself.
+    pub(super) fn annotation_here(&self, name: &str) -> Option<usize> {
+        match self.scopes.get(self.scope.0)?.entries.get(&format!("{ANNOTATION}{name}"))?.def {
+            Def::Annotation(index) => Some(index),
+            _ => None,
+        }
+    }
+
     /// What a name stands for in the scope of a type itself.
     pub(super) fn own_name(&self, id: TypeId, name: &str) -> Option<Def> {
         let scope = self.type_scopes.get(id.0).copied().flatten()?;
@@ -108,6 +117,9 @@ impl Checker<'_> {
             Def::Annotation(_) => format!("{ANNOTATION}{}", name.name),
             _ => name.name.to_ascii_lowercase(),
         };
+        // What is declared has the names around it in its own.
+        let around = self.scopes.get(self.scope.0).map_or(0, |scope| scope.full_name.len());
+        self.pay(cost_of_text(around.saturating_mul(2)), name.span);
         let Some(scope) = self.scopes.get_mut(self.scope.0) else { return false };
         if let Some(other) = scope.entries.get(&key) {
             let shared = match (other.def, def) {
@@ -180,7 +192,7 @@ impl Checker<'_> {
         let found = self.try_resolve(name, annotation);
         if found.is_none() && !std::mem::take(&mut self.reported) {
             let text = name.text();
-            let hint = self.similar(name);
+            let hint = if self.sink.is_full() { None } else { self.similar(name) };
             let diagnostic = self.sink.error(name.span, format!("`{text}` is not declared"));
             if let Some(hint) = hint {
                 diagnostic.hint(format!("did you mean `{hint}`?"));

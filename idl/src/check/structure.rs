@@ -7,6 +7,7 @@ use super::scope::Def;
 use crate::ir::*;
 use crate::source::Span;
 use crate::syntax::ast::{self, Annotation, Ident, ScopedName, TypeSpec};
+use crate::syntax::token::cost_of_text;
 use std::collections::BTreeMap;
 
 impl Checker<'_> {
@@ -95,9 +96,11 @@ impl Checker<'_> {
             self.inheritance = 0;
             return Vec::new();
         };
+        let docs = members.iter().filter_map(|member| member.docs.as_ref());
+        let cost = docs.map(|docs| cost_of_text(docs.len())).fold(0, usize::saturating_add);
         let members = members.into_iter().cloned().collect();
         self.inheritance = rest;
-        members
+        if self.pay(cost, span) { members } else { Vec::new() }
     }
 
     fn check_base(&mut self, derived: TypeId, base: TypeId, span: Span) {
@@ -142,6 +145,9 @@ impl Checker<'_> {
                     numbering.next = numbering.next.saturating_add(1);
                     continue;
                 };
+                if !self.pay(settings.cost(member.docs.as_ref()), name.span) {
+                    return result;
+                }
                 let made = self.make_member(name, ty, member.docs.clone(), &settings, numbering);
                 self.check_member_is_finite(&made);
                 result.push(made);

@@ -221,6 +221,9 @@ impl Checker<'_> {
         };
         for declarator in declarators {
             let name = &declarator.name;
+            if !self.pay(settings.cost(definition.docs.as_ref()), name.span) {
+                return;
+            }
             let ty = ty.clone().and_then(|ty| self.with_dimensions(ty, declarator));
             let depth = ty.as_ref().map_or(0, |ty| self.alias_depth(ty)).saturating_add(1);
             let Some(ty) = ty.filter(|_| self.may_be_alias(depth, name.span)) else {

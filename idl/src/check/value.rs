@@ -5,6 +5,7 @@ use super::scope::Def;
 use crate::ir::{Kind, Type, TypeId, Value};
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprKind, ScopedName};
+use crate::syntax::token::cost_of_text;
 
 /// What the place expects: decides about `~`, and about literals without scope.
 #[derive(Clone, Copy)]
@@ -87,6 +88,14 @@ impl Checker<'_> {
     }
 
     fn value(&mut self, expr: &Expr, want: Want) -> Option<Value> {
+        let text = match &expr.kind {
+            ExprKind::Str(text) => text.len(),
+            ExprKind::WideStr(text) => text.len().saturating_mul(2),
+            _ => 0,
+        };
+        if !self.pay(cost_of_text(text).saturating_add(1), expr.span) {
+            return None;
+        }
         Some(match &expr.kind {
             ExprKind::Integer(n) => Value::Int(i128::from(*n)),
             ExprKind::Float(x) => Value::Float(*x),
@@ -115,7 +124,10 @@ impl Checker<'_> {
             return Some(value);
         }
         match self.resolve(name)? {
-            Def::Const(id) => self.model.constant(id).map(|constant| constant.value.clone()),
+            Def::Const(id) => {
+                let cost = self.model.constant(id).map_or(0, |constant| cost_of_value(&constant.value));
+                self.pay(cost, name.span).then(|| self.model.constant(id))?.map(|it| it.value.clone())
+            }
             Def::Literal(ty, index) => Some(Value::Enum(ty, index)),
             Def::Bit(ty, index) => self.bit(ty, index),
             other => {
@@ -292,6 +304,15 @@ impl Checker<'_> {
 
     pub(super) fn show_type(&self, ty: &Type) -> String {
         format!("`{}`", crate::dump::type_text(&self.model, ty))
+    }
+}
+
+/// How much it takes to copy a value, in tokens.
+pub(super) fn cost_of_value(value: &Value) -> usize {
+    match value {
+        Value::Str(text) => cost_of_text(text.len()),
+        Value::WideStr(text) => cost_of_text(text.len().saturating_mul(2)),
+        _ => 0,
     }
 }
 
