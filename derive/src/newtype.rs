@@ -19,7 +19,9 @@ pub(crate) fn expand(container: &Container<'_>, data: &DataStruct) -> Result<Tok
         check_bits(container, width)?;
     }
     let mut tokens = TokenStream::new();
-    if is_bitmask && container.wants_description() {
+    let is_bitset = container.attrs.kind.as_ref().is_some_and(|(_, word)| word == "bitset");
+    // A bitset is no discriminator, and its fields may have any name.
+    if is_bitmask && !is_bitset && container.wants_description() {
         let ident = container.ident();
         tokens.extend(quote! {
             impl #ident {

@@ -152,3 +152,14 @@ fn names_are_found_in_any_spelling() {
     }
     assert!(tokens.contains("\"M::A\""));
 }
+
+/// The methods of a bitset are those of its fields.
+#[test]
+fn a_bitset_gets_no_method() {
+    let methods = |input: DeriveInput| {
+        let container = Container::new(&input, Output::All).and_then(|container| container.expand());
+        container.unwrap_or_else(|error| panic!("{error}")).to_string().contains("fn dds_value")
+    };
+    assert!(methods(parse_quote! { #[dds(bitmask, crate = dunlin_cdr)] struct A(u8); }));
+    assert!(!methods(parse_quote! { #[dds(bitset, crate = dunlin_cdr)] struct A(u8); }));
+}
