@@ -11,7 +11,7 @@ impl Generator<'_> {
         self.line("\n");
         match &ty.kind {
             Kind::Struct(it) => self.structure(&own, ty, it, "cdr.Struct"),
-            Kind::Exception(it) => self.structure(&own, ty, it, "cdr.Struct, Exception"),
+            Kind::Exception(it) => self.structure(&own, ty, it, "cdr.Raised"),
             Kind::Union(it) => self.union(&own, ty, it),
             Kind::Enum(it) => {
                 self.class(&format!("class {own}(enum.IntEnum):"), ty);

@@ -2,7 +2,9 @@
 
 mod languages;
 
+use dunlin_idl::backend::{Backend, Input};
 use dunlin_idl::python::Python;
+use dunlin_idl::{Memory, Options, compile};
 use std::process::Command;
 
 const MAIN: &str = r#"
@@ -91,5 +93,36 @@ fn limits_hold() {
     let mut program = Command::new("python3");
     program.args(["-B", "-W", "error", "limits.py"]).current_dir(folder.path());
     let output = program.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Exceptions are raised, and their members may have the name of what Python's own have.
+#[test]
+fn exceptions_have_members_of_any_name() {
+    const MAIN: &str = r#"
+import dunlin_cdr as cdr
+from bad import Bad
+
+bad = Bad(args=5, why=['x'])
+assert Bad.deserialize(bad.serialize(cdr.Representation.XCDR2)) == bad
+try:
+    raise bad
+except Bad as caught:
+    assert (caught.args, caught.why) == (5, ['x'])
+"#;
+    let folder = tempfile::tempdir().unwrap();
+    let text = "exception Bad { long args; sequence<string> why; };";
+    let compiled = compile("bad.idl", &Options::default(), &Memory::default().with("bad.idl", text));
+    let input = Input {
+        model: compiled.model.as_ref().unwrap(),
+        main: compiled.main,
+        path: "bad.idl",
+        includes: true,
+    };
+    for (name, text) in Python.generate(&input).unwrap().files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    std::fs::write(folder.path().join("main.py"), MAIN).unwrap();
+    let output = Command::new("python3").args(["-B", "main.py"]).current_dir(folder.path()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

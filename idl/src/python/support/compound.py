@@ -123,6 +123,12 @@ class Struct(Base):
         return Structure(cls)
 
 
+class Raised(Struct, Exception):
+    """What exceptions have in common: they are raised. A member of theirs may be called `args`."""
+
+    args: Any = ()
+
+
 class Structure(Codec):
     def __init__(self, cls: Any) -> None:
         self.cls = cls
