@@ -118,8 +118,13 @@ impl Engine {
         } else {
             until = until.min(self.accept_after);
         }
+        let mut unread = Vec::new();
         for (id, connection) in &self.connections {
             let wanted = connection.wanted();
+            if connection.is_unread() {
+                unread.push(*id);
+                until = now;
+            }
             // Without a wish there is no entry: the end of a connection would be told again and again.
             if !wanted.is_empty() {
                 sources.push(Source::Connection(*id));
@@ -135,6 +140,10 @@ impl Engine {
         };
         let ready = sources.iter().zip(&entries).filter(|(_, entry)| !entry.revents().is_empty());
         events.extend(ready.map(|(source, entry)| (*source, entry.revents())));
+        unread.retain(|id| {
+            !events.iter().any(|(source, _)| matches!(source, Source::Connection(of) if of == id))
+        });
+        events.extend(unread.into_iter().map(|id| (Source::Connection(id), PollFlags::empty())));
         Ok(())
     }
 

@@ -3,16 +3,20 @@
 
 mod common;
 
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use common::{Raw, config, data_of, open, send, transport, until};
+use common::{Raw, config, data_of, open, send, transport, unit, until};
 use dunlin_tcp::{TcpConfig, TcpTransport, TlsConfig};
 use dunlin_transport::conformance::{Listener, pattern, run, single};
 use dunlin_transport::{Channel, SendMode, Transport};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 /// An authority, and a folder for what it signs.
 struct Authority {
@@ -141,6 +145,50 @@ fn many_octets_pass_in_both_directions_at_once() {
             assert_eq!(*at_b.next().0, *pattern(number, 40_000));
         }
     });
+}
+
+/// A client of the framing over TLS by hand, bound to the server.
+fn bound_by_hand(authority: &Authority, server: &TcpTransport) -> StreamOwned<ClientConnection, TcpStream> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(authority.path()).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let client =
+        ClientConfig::builder_with_provider(provider).with_protocol_versions(&[&rustls::version::TLS13]);
+    let client = client.unwrap().with_root_certificates(roots).with_no_client_auth();
+    let session = ClientConnection::new(Arc::new(client), "127.0.0.1".try_into().unwrap()).unwrap();
+    let stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    stream.set_read_timeout(Some(common::PATIENCE)).unwrap();
+    let mut stream = StreamOwned::new(session, stream);
+    stream.write_all(&common::bind(common::nowhere(34_900))).unwrap();
+    stream.read_exact(&mut [0; 14]).unwrap();
+    stream
+}
+
+/// A record of TLS has the end of a long message, which finds no room, and short ones behind it. They are decrypted together, and
+/// the socket is empty then.
+#[test]
+fn what_was_decrypted_before_there_was_room_arrives() {
+    const LONG: usize = 65_500;
+    const TAIL: usize = 8_000;
+    let authority = Authority::new();
+    let server = open(&with(&authority.local(), 34_250));
+    let mut client = bound_by_hand(&authority, &server);
+    let port = data_of(&server).to_tcp().unwrap().1;
+    // As many as find room, and one more, which comes in two parts.
+    let count = (4_usize << 20).div_ceil(LONG + 128);
+    for number in 0..count {
+        client.write_all(&unit(port, &pattern(number as u64, LONG))).unwrap();
+    }
+    let last = unit(port, &pattern(count as u64, LONG));
+    let (first, mut record) = (&last[..last.len() - TAIL], last[last.len() - TAIL..].to_vec());
+    client.write_all(first).unwrap();
+    (0..8).for_each(|number| record.extend(unit(port, &pattern(number, 1_000))));
+    assert!(record.len() <= 1 << 14, "a record");
+    client.write_all(&record).unwrap();
+    until("there is no room", || server.stats().received_datagrams > count as u64);
+    let listener = Listener::start(&transport(&server), Channel::Data);
+    (0..=count).for_each(|number| assert_eq!(*listener.next().0, *pattern(number as u64, LONG)));
+    (0..8).for_each(|number| assert_eq!(*listener.next().0, *pattern(number, 1_000)));
 }
 
 #[test]

@@ -156,6 +156,8 @@ pub(super) struct Connection {
     told: Option<Told>,
     /// What found no room with those who receive; it is not read from meanwhile.
     waiting: VecDeque<Arrived>,
+    /// Reading ended before there was nothing left. What TLS has decrypted already no look at the socket shows.
+    unfinished: bool,
     /// Since when there was not room for everything.
     full_since: Option<Instant>,
 }
@@ -179,6 +181,7 @@ impl Connection {
             asked: false,
             told: None,
             waiting: VecDeque::new(),
+            unfinished: false,
             full_since: None,
         }
     }
@@ -197,6 +200,11 @@ impl Connection {
             wanted |= PollFlags::IN;
         }
         wanted
+    }
+
+    /// Whether there may be something to read although the socket has nothing.
+    pub(super) fn is_unread(&self) -> bool {
+        self.unfinished && self.waiting.is_empty()
     }
 
     /// Whether something is due soon.
@@ -249,7 +257,8 @@ impl Connection {
         if flags.contains(PollFlags::OUT) {
             self.link.flush().map_err(Cause::Failed)?;
         }
-        if flags.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) && self.waiting.is_empty() {
+        let readable = flags.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) || self.unfinished;
+        if readable && self.waiting.is_empty() {
             self.read(shared, scratch, now)?;
         }
         Ok(())
@@ -257,6 +266,7 @@ impl Connection {
 
     fn read(&mut self, shared: &Shared, scratch: &mut Scratch, now: Instant) -> Result<(), Cause> {
         let (mut taken, mut units) = (0, Vec::new());
+        self.unfinished = true;
         while taken < AT_ONCE && self.waiting.is_empty() {
             let (link, handshaking) = (Arc::clone(&self.link), self.stage == Stage::Handshaking);
             let each = |header: Header, bytes: SharedBytes| {
@@ -274,7 +284,10 @@ impl Connection {
             add(&shared.counters.receive_calls, 1);
             taken_in?;
             match read? {
-                0 => break,
+                0 => {
+                    self.unfinished = false;
+                    break;
+                }
                 count => taken += count,
             }
             self.heard = now;
