@@ -463,7 +463,7 @@ impl<T: TopicType> DataReader<T> {
             }
         };
         let condition = Condition::new(Arc::clone(&self.core.signal), trigger);
-        self.core.add_condition(&condition);
+        self.core.add_condition(&condition, &wanted);
         Ok(ReadCondition { reader, states, query: None, condition })
     }
 
@@ -516,7 +516,7 @@ impl<T: TopicType> DataReader<T> {
             }
         };
         let condition = Condition::new(Arc::clone(&self.core.signal), trigger);
-        self.core.add_condition(&condition);
+        self.core.add_condition(&condition, &wanted);
         let condition = ReadCondition { reader, states, query: Some(Arc::clone(&query)), condition };
         Ok(QueryCondition::new(condition, query))
     }

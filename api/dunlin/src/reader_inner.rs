@@ -17,14 +17,14 @@ use crate::status::{
 use crate::subscriber::Subscriber;
 use crate::topic::TopicInner;
 use crate::writer_inner::wait_for_any;
-use dunlin_cache::{CachedSample, Selection};
+use dunlin_cache::{CachedSample, SampleState, Selection, ViewState};
 use dunlin_cdr::TypeSupport;
 use dunlin_core::{Duration, EntityId, Guid, SampleIdentity};
 use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{ContentFilter, Event, ReaderPolicies, ReaderSlot, ReaderSpec, WriteRequest};
 use dunlin_qos::{DataReaderQos, IncompatiblePolicy};
 use std::any::Any;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 #[derive(Default)]
@@ -77,6 +77,8 @@ pub(crate) struct ReaderInner {
     left: Mutex<bool>,
     /// Read and query conditions that somebody has, and that were not deleted.
     conditions: Mutex<Vec<Weak<ConditionCore>>>,
+    /// Of one of them samples may come to be by being read.
+    follows_reading: AtomicBool,
     pub signal: Arc<Signal>,
     condition: OwnCondition,
 }
@@ -110,6 +112,7 @@ impl ReaderInner {
             life: Life::default(),
             left: Mutex::default(),
             conditions: Mutex::default(),
+            follows_reading: AtomicBool::new(false),
             signal: Arc::default(),
             condition: OwnCondition::default(),
         }
@@ -271,8 +274,15 @@ impl ReaderInner {
         true
     }
 
-    /// A new condition, which keeps the reader from being deleted; of a reader that was deleted it is deleted too.
-    pub(crate) fn add_condition(&self, condition: &Condition) {
+    /// A new condition on samples in `wanted` states, which keeps the reader from being deleted; of a reader that was deleted it is
+    /// deleted too.
+    pub(crate) fn add_condition(&self, condition: &Condition, wanted: &Selection) {
+        // Reading a sample makes it READ, and its instance NOT_NEW.
+        if !wanted.sample_states.contains(SampleState::NotRead)
+            || !wanted.view_states.contains(ViewState::New)
+        {
+            self.follows_reading.store(true, Ordering::Relaxed);
+        }
         let mut conditions = lock(&self.conditions);
         conditions.retain(|known| known.strong_count() > 0);
         conditions.push(Arc::downgrade(&condition.0));
@@ -358,6 +368,10 @@ impl ReaderInner {
         // Taken out, not locked: making room can bring more samples, whose listener reads on this thread.
         let mut found = std::mem::take(&mut *lock(&self.scratch));
         let collected = self.participant.collect(slot, selection, query, take, &mut found);
+        // Whoever looked at such a condition before has made it before, so this knows of it.
+        if !found.is_empty() && self.follows_reading.load(Ordering::Relaxed) {
+            self.signal.raise();
+        }
         let result = collected.map(|_| each(&mut found)).map_err(|_| ReadError::UnknownInstance);
         found.clear();
         *lock(&self.scratch) = found;

@@ -3,8 +3,8 @@
 use crate::support::*;
 use dunlin::qos::*;
 use dunlin::{
-    DomainParticipant, DomainParticipantFactory, InstanceHandle, StatusCondition, StatusMask, WaitError,
-    WaitSet,
+    DomainParticipant, DomainParticipantFactory, InstanceHandle, SampleStateMask, StateMasks,
+    StatusCondition, StatusMask, ViewStateMask, WaitError, WaitSet,
 };
 
 /// Its condition, how it is deleted, and whether a status of it has changed.
@@ -127,4 +127,27 @@ fn of_a_deleted_entity_the_first_condition_has_ended_too() {
     set.attach_condition(condition.condition());
     assert!(set.conditions().is_empty() && !condition.condition().trigger_value());
     assert_ne!(condition.entity(), InstanceHandle::NIL, "it names what it belonged to");
+}
+
+/// DDS 1.4 §2.2.2.5.8: samples come to be in the states of a condition by what others read.
+#[test]
+fn reading_wakes_who_waits_for_what_was_read() {
+    let any = StateMasks::ANY;
+    let read = StateMasks { sample: SampleStateMask::READ, ..any };
+    let not_new = StateMasks { view: ViewStateMask::NOT_NEW, ..any };
+    for states in [read, not_new] {
+        let (mut sim, a, b, w, r) = pair();
+        a.run(|| w.writer.write(&reading(1, 1))).unwrap();
+        let arrived = || r.reader.status_changes().intersects(StatusMask::DATA_AVAILABLE);
+        sim.run_until(arrived, secs(9)).unwrap();
+        let condition = b.run(|| r.reader.create_readcondition(states)).unwrap();
+        let set = WaitSet::new();
+        set.attach_condition(condition.condition());
+        let waits = b.spawn(move |_| async move { Ok(set.wait_async().await?.len()) });
+        sim.run_for(secs(1)).unwrap();
+        assert!(!waits.is_done(), "{states:?}: nothing was read");
+        assert_eq!(b.run(|| r.reader.read(1)).unwrap().len(), 1);
+        sim.run_for(secs(1)).unwrap();
+        assert_eq!(waits.take(), Some(1), "{states:?}");
+    }
 }
