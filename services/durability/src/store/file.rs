@@ -10,6 +10,7 @@ use redb::{
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The layout of the tables. A program refuses files with another one.
 const VERSION: u64 = 1;
@@ -54,7 +55,9 @@ impl From<DatabaseError> for FileError {
 
 /// See the [module](crate::store).
 pub struct FileStore {
-    database: Database,
+    /// None after it failed: redb does nothing any more after an error of the storage, such as a full disk, and is opened anew.
+    database: Option<Database>,
+    storage: Grown,
     payloads: Option<ReadOnlyTable<u64, &'static [u8]>>,
 }
 
@@ -106,11 +109,9 @@ impl FileStore {
     /// # Errors
     /// [`FileError`].
     pub fn on(storage: impl StorageBackend) -> Result<Self, FileError> {
-        Self::prepared(guarded(|| builder(CACHE).create_with_backend(Grown(storage)))?)
-    }
-
-    fn prepared(database: Database) -> Result<Self, FileError> {
-        let mut store = Self { database, payloads: None };
+        let storage = Grown(Arc::new(storage));
+        let mut store = Self { database: None, storage, payloads: None };
+        store.open_database()?;
         match store.version()? {
             Some(VERSION) => Ok(store),
             Some(found) => Err(FileError::Version { found }),
@@ -121,9 +122,35 @@ impl FileStore {
         }
     }
 
+    /// Opens the database, if it is not open.
+    fn open_database(&mut self) -> Result<(), DatabaseError> {
+        if self.database.is_none() {
+            let storage = self.storage.clone();
+            self.database = Some(guarded(|| builder(CACHE).create_with_backend(storage))?);
+        }
+        Ok(())
+    }
+
+    fn database(&mut self) -> Result<&mut Database, StoreError> {
+        self.database.as_mut().ok_or_else(|| StoreError::Backend("the file is not open".into()))
+    }
+
+    /// Does something with the database. What has failed closes it, and the next call opens it again.
+    fn with<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.open_database().map_err(|error| StoreError::Backend(Box::new(error)))?;
+        let done = sound(|| work(self));
+        if done.is_err() {
+            self.payloads = None;
+            let database = self.database.take();
+            // What it would still write fails as well.
+            let _ = caught(|| drop(database));
+        }
+        done
+    }
+
     /// The layout of the file; `None` if it is new.
     fn version(&mut self) -> Result<Option<u64>, StoreError> {
-        let reading = self.database.begin_read().map_err(backend)?;
+        let reading = self.database()?.begin_read().map_err(backend)?;
         match reading.open_table(FORMAT) {
             Ok(table) => Ok(Some(table.get("layout").map_err(backend)?.map_or(0, |it| it.value()))),
             Err(TableError::TableDoesNotExist(_)) => Ok(None),
@@ -132,7 +159,7 @@ impl FileStore {
     }
 
     fn begin(&mut self) -> Result<(), StoreError> {
-        let writing = self.database.begin_write().map_err(backend)?;
+        let writing = self.database()?.begin_write().map_err(backend)?;
         {
             writing.open_table(FORMAT).map_err(backend)?.insert("layout", VERSION).map_err(backend)?;
             writing.open_table(GROUPS).map_err(backend)?;
@@ -174,7 +201,7 @@ impl FileStore {
     /// When it cannot be read or written.
     pub fn compact(&mut self) -> Result<bool, StoreError> {
         self.payloads = None;
-        self.database.compact().map_err(|error| StoreError::Backend(Box::new(error)))
+        self.database()?.compact().map_err(|error| StoreError::Backend(Box::new(error)))
     }
 
     /// Reads all of the file and holds it against its checksums. True if nothing had to be repaired.
@@ -183,16 +210,13 @@ impl FileStore {
     /// When it cannot be read.
     pub fn check(&mut self) -> Result<bool, FileError> {
         self.payloads = None;
-        Ok(guarded(|| self.database.check_integrity())?)
-    }
-
-    fn try_commit(&mut self, steps: &[Step]) -> Result<(), Box<redb::Error>> {
-        self.write_steps(steps).map_err(Box::new)
+        let database = self.database()?;
+        Ok(guarded(|| database.check_integrity())?)
     }
 
     #[expect(clippy::result_large_err, reason = "the error of the crate, which it returns from every call")]
-    fn write_steps(&mut self, steps: &[Step]) -> Result<(), redb::Error> {
-        let writing = self.database.begin_write()?;
+    fn write_steps(database: &Database, steps: &[Step]) -> Result<(), redb::Error> {
+        let writing = database.begin_write()?;
         {
             let mut groups = writing.open_table(GROUPS)?;
             let mut heads = writing.open_table(HEADS)?;
@@ -221,10 +245,10 @@ impl FileStore {
 
 /// Storage whose length lasts before anything else does. redb writes a header that counts on the new length together with it, and does
 /// not open a file that is shorter than its header says.
-#[derive(Debug)]
-struct Grown<S>(S);
+#[derive(Clone, Debug)]
+struct Grown(Arc<dyn StorageBackend>);
 
-impl<S: StorageBackend> StorageBackend for Grown<S> {
+impl StorageBackend for Grown {
     fn len(&self) -> io::Result<u64> {
         self.0.len()
     }
@@ -253,7 +277,7 @@ impl<S: StorageBackend> StorageBackend for Grown<S> {
 
 impl FileStore {
     fn read_groups(&mut self) -> Result<Vec<(GroupId, Vec<u8>)>, StoreError> {
-        let reading = self.database.begin_read().map_err(backend)?;
+        let reading = self.database()?.begin_read().map_err(backend)?;
         let table = reading.open_table(GROUPS).map_err(backend)?;
         let mut groups = Vec::new();
         for row in table.iter().map_err(backend)? {
@@ -267,7 +291,7 @@ impl FileStore {
     }
 
     fn read_heads(&mut self, visit: Visit<'_>) -> Result<(), StoreError> {
-        let reading = self.database.begin_read().map_err(backend)?;
+        let reading = self.database()?.begin_read().map_err(backend)?;
         let table = reading.open_table(HEADS).map_err(backend)?;
         for row in table.iter().map_err(backend)? {
             let (position, head) = row.map_err(backend)?;
@@ -278,7 +302,7 @@ impl FileStore {
     }
 
     fn read_notes(&mut self, visit: VisitNote<'_>) -> Result<(), StoreError> {
-        let reading = self.database.begin_read().map_err(backend)?;
+        let reading = self.database()?.begin_read().map_err(backend)?;
         let table = reading.open_table(NOTES).map_err(backend)?;
         for row in table.iter().map_err(backend)? {
             let (key, note) = row.map_err(backend)?;
@@ -290,7 +314,7 @@ impl FileStore {
 
     fn read_payload(&mut self, position: Position) -> Result<Option<Payload>, StoreError> {
         if self.payloads.is_none() {
-            let reading = self.database.begin_read().map_err(backend)?;
+            let reading = self.database()?.begin_read().map_err(backend)?;
             self.payloads = Some(reading.open_table(PAYLOADS).map_err(backend)?);
         }
         let Some(table) = &self.payloads else { return Ok(None) };
@@ -301,25 +325,25 @@ impl FileStore {
 
 impl Store for FileStore {
     fn groups(&mut self) -> Result<Vec<(GroupId, Vec<u8>)>, StoreError> {
-        sound(|| self.read_groups())
+        self.with(|store| store.read_groups())
     }
 
     fn scan(&mut self, visit: Visit<'_>) -> Result<(), StoreError> {
-        sound(|| self.read_heads(visit))
+        self.with(|store| store.read_heads(visit))
     }
 
     fn notes(&mut self, visit: VisitNote<'_>) -> Result<(), StoreError> {
-        sound(|| self.read_notes(visit))
+        self.with(|store| store.read_notes(visit))
     }
 
     fn read(&mut self, position: Position) -> Result<Option<Payload>, StoreError> {
-        sound(|| self.read_payload(position))
+        self.with(|store| store.read_payload(position))
     }
 
     fn commit(&mut self, steps: &[Step]) -> Result<(), StoreError> {
         // What is being read is kept as long as somebody reads it.
         self.payloads = None;
-        sound(|| self.try_commit(steps).map_err(|error| StoreError::Backend(error)))
+        self.with(|store| Self::write_steps(store.database()?, steps).map_err(backend))
     }
 }
 

@@ -4,5 +4,6 @@ mod conformance;
 mod crashes;
 mod histories;
 mod logs;
+mod outages;
 mod suite;
 mod support;
