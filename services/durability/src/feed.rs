@@ -18,6 +18,8 @@ pub struct Counters {
     pub served: u64,
     /// Changes that they were given.
     pub given: u64,
+    /// Changes that they were not given, because the store has lost or damaged them.
+    pub damaged: u64,
 }
 
 /// One topic of a service.

@@ -1,7 +1,7 @@
 //! One topic of a service: a reader for what writers write, a writer for those who come late, and a history.
 
 use crate::aligning::{Message, Peers, Post};
-use crate::change::{Change, GroupId, Head, Kind};
+use crate::change::{Change, GroupId, Head, Kind, Payload, Position};
 use crate::feed::{Counters, Feed, Manner, serialized};
 use crate::history::Verdict;
 use crate::keeper::Keeper;
@@ -20,8 +20,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Samples taken at a time.
 const BATCH: usize = 1024;
-/// Octets that are taken between two commits.
-const TURN: usize = 8 << 20;
+/// Octets that are taken between two commits, so that a back end that is slow has a commit done before its time is over.
+pub(crate) const TURN: usize = 8 << 20;
+/// Octets that a sample takes beside its value.
+const SAMPLE: usize = 128;
 /// Changes given to a reader in one turn.
 const GIVEN: usize = 2048;
 /// Changes that wait at the reader while the store is busy.
@@ -58,6 +60,8 @@ pub(crate) struct KeptTopic {
     opaque: bool,
     ready: Arc<AtomicBool>,
     batch: Vec<Sample<SerializedData>>,
+    /// Octets of the largest sample of the last batch: the next one has as many as have room in a commit.
+    largest: usize,
     /// Of each writer the last sample that will be acknowledged with the next commit.
     to_acknowledge: BTreeMap<Guid, SequenceNumber>,
     /// Readers that have matched.
@@ -115,6 +119,7 @@ impl KeptTopic {
             opaque,
             ready,
             batch: Vec::new(),
+            largest: TURN / 16,
             to_acknowledge: BTreeMap::new(),
             readers: BTreeSet::new(),
             feeds: Vec::new(),
@@ -124,26 +129,36 @@ impl KeptTopic {
         })
     }
 
-    /// Takes what has arrived. True if there is more.
-    pub(crate) fn drain(&mut self, keeper: &mut AnyKeeper, writers: &Writers, now: WallTime) -> bool {
+    /// Takes what has arrived, about as much as there is room for in a commit. Returns how many octets.
+    pub(crate) fn drain(
+        &mut self,
+        keeper: &mut AnyKeeper,
+        writers: &Writers,
+        (now, room): (WallTime, usize),
+    ) -> usize {
         if !self.ready.swap(false, Ordering::SeqCst) {
-            return false;
+            return 0;
         }
         let mut octets = 0;
         loop {
             let mut batch = std::mem::take(&mut self.batch);
+            let most = ((room - octets) / self.largest).clamp(1, BATCH);
             // What cannot be taken any more has ended.
-            let taken = self.reader.take_into(BATCH, &mut batch).unwrap_or(0);
+            let taken = self.reader.take_into(most, &mut batch).unwrap_or(0);
+            let mut largest = 0;
             for sample in batch.drain(..) {
-                octets += self.take_one(sample, keeper, writers, now);
+                let of_sample = SAMPLE + self.take_one(sample, keeper, writers, now);
+                largest = largest.max(of_sample);
+                octets += of_sample;
             }
             self.batch = batch;
             if taken == 0 {
-                return false;
+                return octets;
             }
-            if octets >= TURN {
+            self.largest = largest;
+            if octets >= room {
                 self.ready.store(true, Ordering::SeqCst);
-                return true;
+                return octets;
             }
         }
     }
@@ -249,6 +264,11 @@ impl KeptTopic {
         self.readers = matched;
     }
 
+    /// Whether nothing is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.to_acknowledge.is_empty() && self.feeds.is_empty() && !self.ready.load(Ordering::SeqCst)
+    }
+
     /// The reader that names this history to other services.
     pub(crate) fn reader_guid(&self) -> Option<Guid> {
         self.reader.guid()
@@ -315,15 +335,13 @@ impl KeptTopic {
                 feed.passed(place);
                 continue;
             }
-            // What is not committed yet comes with the next turn.
-            let Some(payload) = keeper.read(kept.position)? else {
-                if keeper.is_dirty() {
-                    // It is committed with the next turn.
-                    return Ok(Some(Duration::from_millis(1)));
+            let payload = match self.octets_of(kept.position, keeper)? {
+                Octets::There(payload) => payload,
+                Octets::Later => return Ok(Some(Duration::from_millis(1))),
+                Octets::Lost => {
+                    feed.passed(place);
+                    continue;
                 }
-                // Of a file that was damaged.
-                feed.passed(place);
-                continue;
             };
             let data = serialized(&payload, (kept.kind, kept.vendor), (instance, self.opaque));
             let params = WriteParams {
@@ -341,20 +359,26 @@ impl KeptTopic {
                     self.counters.given += 1;
                     feed.instances.insert(instance);
                 }
-                Err(
-                    WriteError::Timeout(_)
-                    | WriteError::OutOfResources
-                    | WriteError::InTask
-                    | WriteError::InSimulation,
-                ) => {
-                    return Ok(Some(Duration::from_micros(500)));
-                }
+                Err(error) if is_full(&error) => return Ok(Some(Duration::from_micros(500))),
                 // What cannot be written is no sample of the type; nobody could read it.
                 Err(_) => {}
             }
             feed.passed(place);
         }
         Ok(Some(Duration::ZERO))
+    }
+
+    /// Reads a change. What is damaged stays so: the others are given all the same.
+    fn octets_of(&mut self, position: Position, keeper: &mut AnyKeeper) -> Result<Octets, StoreError> {
+        match keeper.read(position) {
+            Ok(Some(payload)) => Ok(Octets::There(payload)),
+            Ok(None) if keeper.is_dirty() => Ok(Octets::Later),
+            Ok(None) | Err(StoreError::Damaged(_)) => {
+                self.counters.damaged += 1;
+                Ok(Octets::Lost)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Instances whose writers have gone have no writer at the reader either.
@@ -384,6 +408,23 @@ impl KeptTopic {
             let _ = self.feeder.unregister_handle(instance);
         }
     }
+}
+
+/// Whether the readers have to acknowledge first.
+const fn is_full(error: &WriteError) -> bool {
+    matches!(
+        error,
+        WriteError::Timeout(_) | WriteError::OutOfResources | WriteError::InTask | WriteError::InSimulation
+    )
+}
+
+/// The octets of a change that is kept.
+enum Octets {
+    There(Payload),
+    /// They are committed with the next turn.
+    Later,
+    /// The store has them no longer.
+    Lost,
 }
 
 /// Tells the service that readers came or went.

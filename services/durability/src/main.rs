@@ -121,7 +121,7 @@ fn tell(service: &Service, last: &mut String) {
         let (kind, counters) = (if it.persistent { "persistent" } else { "transient" }, it.counters);
         let _ = writeln!(
             text,
-            "topic={:?} partitions={:?} durability={kind} samples={} instances={} octets={} kept={} duplicates={} old={} readers={} given={}",
+            "topic={:?} partitions={:?} durability={kind} samples={} instances={} octets={} kept={} duplicates={} old={} readers={} given={} damaged={}",
             it.topic,
             it.partitions,
             it.samples,
@@ -131,7 +131,8 @@ fn tell(service: &Service, last: &mut String) {
             counters.duplicates,
             counters.old,
             counters.served,
-            counters.given
+            counters.given,
+            counters.damaged
         );
     }
     if let Some(why) = service.trouble() {

@@ -3,8 +3,9 @@
 use crate::aligning::Post;
 use crate::config::ServiceConfig;
 use crate::feed::TopicState;
+use crate::history::History;
 use crate::keeper::{Keeper, OpenError};
-use crate::kept::{AnyKeeper, Bell, KeptTopic, Opening};
+use crate::kept::{AnyKeeper, Bell, KeptTopic, Opening, TURN};
 use crate::store::{BackendError, MemoryStore, Store, StoreError, open_backend};
 use crate::topic::{Topic, TopicKey};
 use crate::writers::{Writer, Writers};
@@ -74,6 +75,10 @@ pub struct Service {
     look_at: WallTime,
     retry_at: Option<WallTime>,
     failed: Option<String>,
+    /// Why history cannot be read at the moment.
+    unreadable: Option<String>,
+    /// The topic that was drained last, so that each one has its turn.
+    drained: Option<TopicKey>,
 }
 
 impl Service {
@@ -133,6 +138,8 @@ impl Service {
             look_at: now,
             retry_at: None,
             failed: None,
+            unreadable: None,
+            drained: None,
             participant,
             config,
         };
@@ -154,17 +161,18 @@ impl Service {
 
     fn open(&mut self, topic: Topic, group: impl FnOnce(&mut AnyKeeper, &Topic) -> u32) {
         let key = topic.key.clone();
-        let keeper = if key.persistent { self.persistent.as_mut() } else { Some(&mut self.transient) };
-        let Some(keeper) = keeper else {
+        if key.persistent && self.persistent.is_none() {
             let why = "it is PERSISTENT, and the configuration names no place for it, such as file = \"…\"";
             self.refusals.insert(key, why.into());
             return;
-        };
-        if self.topics.len() >= self.config.most_topics {
+        }
+        if self.topics.len() >= self.config.most_topics && !self.make_room() {
             let why = format!("there are {} topics already (limits.topics)", self.topics.len());
             self.refusals.insert(key, why);
             return;
         }
+        let keeper = if key.persistent { self.persistent.as_mut() } else { Some(&mut self.transient) };
+        let Some(keeper) = keeper else { return };
         let since = self.since.to_string();
         let opening =
             Opening { participant: &self.participant, mark: &self.mark, since: &since, bell: &self.bell };
@@ -176,6 +184,23 @@ impl Service {
             }
             Err(error) => _ = self.refusals.insert(key, error.to_string()),
         }
+    }
+
+    /// Lets go a topic of which nothing is kept and which nobody writes. False if there is none.
+    fn make_room(&mut self) -> bool {
+        let written: BTreeSet<&TopicKey> =
+            self.writers.all().filter_map(|writer| writer.key.as_ref()).collect();
+        let is_empty = |(key, kept): &(&TopicKey, &KeptTopic)| {
+            let keeper = if key.persistent { self.persistent.as_ref() } else { Some(&self.transient) };
+            let history = keeper.and_then(|keeper| keeper.history(kept.group));
+            kept.is_idle() && !written.contains(key) && history.is_none_or(History::is_empty)
+        };
+        let Some(key) = self.topics.iter().find(is_empty).map(|(key, _)| key.clone()) else { return false };
+        let keeper = if key.persistent { self.persistent.as_mut() } else { Some(&mut self.transient) };
+        if let (Some(kept), Some(keeper)) = (self.topics.remove(&key), keeper) {
+            keeper.drop_group(kept.group);
+        }
+        true
     }
 
     /// True when there is something to do: for a wait-set of whoever pumps.
@@ -224,7 +249,8 @@ impl Service {
     /// What does not work although data is kept, such as a cold tier that is away.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
-        self.persistent.as_ref().and_then(Keeper::trouble)
+        let unreadable = self.unreadable.as_ref().map(|why| format!("late readers wait for history: {why}"));
+        unreadable.or_else(|| self.persistent.as_ref().and_then(Keeper::trouble))
     }
 
     /// Does what there is to do, without waiting for anything but the back end. Returns when to call it again at the latest, if
@@ -282,12 +308,7 @@ impl Service {
 
     /// Takes what has arrived. True if there is more.
     fn take_in(&mut self, now: WallTime) -> bool {
-        let mut more = false;
-        for (key, kept) in &mut self.topics {
-            let keeper = if key.persistent { self.persistent.as_mut() } else { Some(&mut self.transient) };
-            let Some(keeper) = keeper else { continue };
-            more |= kept.drain(keeper, &self.writers, now);
-        }
+        let more = self.drain(now);
         let keepers = self.persistent.iter_mut().chain([&mut self.transient]);
         for keeper in keepers {
             if keeper.next_due().is_some_and(|due| due <= now) {
@@ -295,6 +316,26 @@ impl Service {
             }
         }
         more
+    }
+
+    /// Takes what readers have, as much as one commit is to have. The topic after the one that was the last to be drained begins.
+    fn drain(&mut self, now: WallTime) -> bool {
+        let last = self.drained.take();
+        let is_after = |key: &TopicKey| last.as_ref().is_none_or(|last| key > last);
+        let mut octets = 0;
+        for after in [true, false] {
+            for (key, kept) in self.topics.iter_mut().filter(|(key, _)| is_after(key) == after) {
+                let keeper =
+                    if key.persistent { self.persistent.as_mut() } else { Some(&mut self.transient) };
+                let Some(keeper) = keeper else { continue };
+                octets += kept.drain(keeper, &self.writers, (now, TURN - octets));
+                if octets >= TURN {
+                    self.drained = Some(key.clone());
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// Makes last what was taken in, and only then acknowledges it.
@@ -310,6 +351,7 @@ impl Service {
     /// Gives readers their history. Returns how long to wait for the next turn.
     fn give_out(&mut self, now: WallTime) -> Duration {
         let mut next = Duration::INFINITE;
+        self.unreadable = None;
         for (key, kept) in &mut self.topics {
             let keeper = if key.persistent { self.persistent.as_mut() } else { Some(&mut self.transient) };
             let Some(keeper) = keeper else { continue };
@@ -317,7 +359,7 @@ impl Service {
             match kept.feed(keeper, &self.writers) {
                 Ok(wait) => next = next.min(wait),
                 Err(error) => {
-                    self.failed = Some(error.to_string());
+                    self.unreadable = Some(error.to_string());
                     next = next.min(RETRY);
                 }
             }

@@ -1,9 +1,9 @@
 //! What a late joiner gets from a service when the writer has gone.
 
 use crate::support::*;
-use dunlin::InstanceState;
-use dunlin::qos::{DestinationOrderKind, DurabilityKind};
+use dunlin::qos::{DestinationOrderKind, DurabilityKind, PublisherQos, TopicQos};
 use dunlin::sim::{Result, Sim};
+use dunlin::{DdsType, InstanceState};
 
 /// Writes ten positions of three instances.
 fn write_tracks(sim: &mut Sim, node: &dunlin::sim::Node, writer: &dunlin::DataWriter<Track>) -> Result {
@@ -71,7 +71,7 @@ fn late_joiners_get_everything_once_the_store_can_be_read_again() {
     bad_network().seeds(seeds(4), |sim| {
         let (a, s, b) = (sim.node("a"), sim.node("s"), sim.node("b"));
         let disk = Disk::default();
-        serve(&s, "s", &disk);
+        let shown = serve_and_count(&s, "s", &disk);
         let writer = writer(sim, &a, &writer_qos(2))?;
         write_tracks(sim, &a, &writer)?;
         stored(sim, &a, &writer)?;
@@ -82,12 +82,38 @@ fn late_joiners_get_everything_once_the_store_can_be_read_again() {
             [reader(sim, &b, &reader_qos())?, reader(sim, &b, &reader_qos().remove_duplicates(false))?];
         sim.run_for(secs(5))?;
         assert!(late.iter().all(|late| late.stats().delivered == 0));
+        // It can be written all the same.
+        assert_eq!(shown.lock().unwrap().failure, None);
+        assert!(shown.lock().unwrap().trouble.as_ref().is_some_and(|why| why.contains("late readers wait")));
         disk.set_broken(false);
         for late in &late {
             sim.run_until(|| late.stats().delivered >= 6, secs(60))?;
         }
         sim.run_for(secs(5))?;
+        assert_eq!(shown.lock().unwrap().trouble, None);
         assert!(late.iter().all(|late| values(&take(&b, late)) == last(2)));
+        Ok(())
+    });
+}
+
+#[test]
+fn late_joiners_get_what_is_not_damaged() {
+    bad_network().seeds(seeds(4), |sim| {
+        let (a, s, b) = (sim.node("a"), sim.node("s"), sim.node("b"));
+        let disk = Disk::default();
+        serve(&s, "s", &disk);
+        let writer = writer(sim, &a, &writer_qos(2))?;
+        write_tracks(sim, &a, &writer)?;
+        stored(sim, &a, &writer)?;
+        a.crash();
+        sim.run_for(secs(15))?;
+        disk.damage();
+        for qos in [reader_qos(), reader_qos().remove_duplicates(false)] {
+            let late = reader(sim, &b, &qos)?;
+            sim.run_until(|| late.stats().delivered >= 5, secs(60))?;
+            sim.run_for(secs(5))?;
+            assert_eq!(values(&take(&b, &late)), last(2)[1..]);
+        }
         Ok(())
     });
 }
@@ -272,4 +298,72 @@ fn a_history_longer_than_what_may_be_on_its_way_comes_whole() {
     let late = reader(&mut sim, &b, &reader_qos()).unwrap();
     sim.run_until(|| late.stats().delivered >= 6000, secs(120)).unwrap();
     assert_eq!(values(&take(&b, &late)), (0..6000).map(|position| (1, position)).collect::<Vec<_>>());
+}
+
+#[derive(DdsType, Clone, Debug, Default)]
+struct Picture {
+    #[dds(key)]
+    id: u32,
+    octets: Vec<u8>,
+}
+
+/// A back end that is slow gets no more at a time than it can commit before it is thought away.
+#[test]
+fn what_has_waited_for_the_disk_is_committed_in_parts() {
+    const SAMPLE: usize = 100_000;
+    let mut sim = Sim::new(5);
+    let (a, s) = (sim.node("a"), sim.node("s"));
+    let disk = Disk::default();
+    serve(&s, "s", &disk);
+    let participant = participant(&mut sim, &a).unwrap();
+    let writers: Vec<_> = ["One", "Other"]
+        .into_iter()
+        .map(|name| {
+            let topic = participant.create_topic::<Picture>(name, &TopicQos::default()).unwrap();
+            let publisher = participant.create_publisher(&PublisherQos::default()).unwrap();
+            publisher.create_datawriter(&topic, &writer_qos(1000)).unwrap()
+        })
+        .collect();
+    sim.run_until(|| writers.iter().all(|it| !it.matched_subscriptions().is_empty()), secs(60)).unwrap();
+    let value = |id: u32| Picture { id, octets: vec![0; SAMPLE] };
+    disk.set_full(true);
+    a.run(|| writers[0].write(&value(0))).unwrap();
+    sim.run_for(millis(500)).unwrap();
+    for id in 0..150 {
+        writers.iter().for_each(|writer| a.run(|| writer.write(&value(id)).map(drop)).unwrap());
+        sim.run_for(millis(5)).unwrap();
+    }
+    disk.set_full(false);
+    let done = |writer| is_stored(&a, writer);
+    let done: Vec<_> = writers.iter().map(done).collect();
+    sim.run_until(|| done.iter().all(|done| done()), secs(60)).unwrap();
+    let largest = disk.largest_commit();
+    assert!((4 << 20..10 << 20).contains(&largest), "{largest} octets in a commit");
+}
+
+/// Names of topics come and go: what is empty and written by nobody keeps no other one out.
+#[test]
+fn an_empty_topic_that_nobody_writes_gives_up_its_place() {
+    let mut sim = Sim::new(7);
+    let (a, s) = (sim.node("a"), sim.node("s"));
+    serve_with(&s, "name = \"s\"\ndomain = 0\n[limits]\ntopics = 1", &Disk::default());
+    let participant = participant(&mut sim, &a).unwrap();
+    let open = |name: &str| {
+        let topic = participant.create_topic::<Track>(name, &TopicQos::default()).unwrap();
+        let publisher = participant.create_publisher(&PublisherQos::default()).unwrap();
+        publisher.create_datawriter(&topic, &writer_qos(1)).unwrap()
+    };
+    let first = a.run(|| open("One"));
+    sim.run_until(|| !first.matched_subscriptions().is_empty(), secs(60)).unwrap();
+    let second = a.run(|| open("Other"));
+    sim.run_for(secs(10)).unwrap();
+    assert!(second.matched_subscriptions().is_empty(), "there is a topic already");
+    a.run(|| drop(first));
+    sim.run_until(|| !second.matched_subscriptions().is_empty(), secs(60)).unwrap();
+    a.run(|| second.write(&track(1, 1))).unwrap();
+    stored(&mut sim, &a, &second).unwrap();
+    a.run(|| drop(second));
+    let third = a.run(|| open("Third"));
+    sim.run_for(secs(20)).unwrap();
+    assert!(third.matched_subscriptions().is_empty(), "what is kept has its place");
 }

@@ -5,12 +5,13 @@ use dunlin::qos::{
 };
 use dunlin::sim::{Node, Result, Sim, SimBuilder};
 use dunlin::{
-    DataReader, DataWriter, DdsType, DomainParticipant, Duration, GuardCondition, Sample, WaitError, WaitSet,
+    DataReader, DataWriter, DdsType, DomainParticipant, Duration, GuardCondition, Sample, TopicType,
+    WaitError, WaitSet,
 };
 use dunlin_durability::change::{GroupId, Payload, Position};
 use dunlin_durability::store::{MemoryStore, Step, Store, StoreError, Visit, VisitNote};
 use dunlin_durability::{Service, ServiceConfig, Stores, TopicState};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
@@ -60,6 +61,8 @@ pub struct Disk {
     store: Arc<Mutex<MemoryStore>>,
     full: Arc<AtomicBool>,
     broken: Arc<AtomicBool>,
+    damaged: Arc<Mutex<Option<Position>>>,
+    largest: Arc<AtomicUsize>,
 }
 
 impl Disk {
@@ -71,6 +74,22 @@ impl Disk {
     /// From now on no change can be read, or all again.
     pub fn set_broken(&self, broken: bool) {
         self.broken.store(broken, Ordering::SeqCst);
+    }
+
+    /// Octets of the values of the largest commit.
+    pub fn largest_commit(&self) -> usize {
+        self.largest.load(Ordering::SeqCst)
+    }
+
+    /// The octets of the change that was written first are gone.
+    pub fn damage(&self) {
+        let mut first = None;
+        let mut visit = |position, _| {
+            first.get_or_insert(position);
+            Ok(())
+        };
+        self.store.lock().unwrap().scan(&mut visit).unwrap();
+        *self.damaged.lock().unwrap() = first;
     }
 }
 
@@ -91,6 +110,9 @@ impl Store for Disk {
         if self.broken.load(Ordering::SeqCst) {
             return Err(StoreError::Backend("input/output error".into()));
         }
+        if *self.damaged.lock().unwrap() == Some(position) {
+            return Err(StoreError::Damaged("a page is none".into()));
+        }
         self.store.lock().unwrap().read(position)
     }
 
@@ -98,14 +120,20 @@ impl Store for Disk {
         if self.full.load(Ordering::SeqCst) {
             return Err(StoreError::Backend("no space left on device".into()));
         }
+        let octets = |step: &Step| if let Step::Append(_, _, payload) = step { payload.len() } else { 0 };
+        self.largest.fetch_max(steps.iter().map(octets).sum(), Ordering::SeqCst);
         self.store.lock().unwrap().commit(steps)
     }
 }
 
 /// Runs a service on a node, also after each restart of it.
 pub fn serve(node: &Node, name: &str, disk: &Disk) {
-    let config =
-        ServiceConfig::from_toml("test.toml", &format!("name = \"{name}\"\ndomain = 0"), None).unwrap();
+    serve_with(node, &format!("name = \"{name}\"\ndomain = 0"), disk);
+}
+
+/// The same with the text of a configuration.
+pub fn serve_with(node: &Node, text: &str, disk: &Disk) {
+    let config = ServiceConfig::from_toml("test.toml", text, None).unwrap();
     let disk = disk.clone();
     node.on_start_thread(move |_| {
         let stores =
@@ -115,11 +143,19 @@ pub fn serve(node: &Node, name: &str, disk: &Disk) {
     });
 }
 
+/// What a service shows.
+#[derive(Default)]
+pub struct Shown {
+    pub states: Vec<TopicState>,
+    pub failure: Option<String>,
+    pub trouble: Option<String>,
+}
+
 /// Runs a service on a node as [`serve`] does, and shows what it counts.
-pub fn serve_and_count(node: &Node, name: &str, disk: &Disk) -> Arc<Mutex<Vec<TopicState>>> {
+pub fn serve_and_count(node: &Node, name: &str, disk: &Disk) -> Arc<Mutex<Shown>> {
     let config =
         ServiceConfig::from_toml("test.toml", &format!("name = \"{name}\"\ndomain = 0"), None).unwrap();
-    let (disk, shown) = (disk.clone(), Arc::new(Mutex::new(Vec::new())));
+    let (disk, shown) = (disk.clone(), Arc::<Mutex<Shown>>::default());
     let states = Arc::clone(&shown);
     node.on_start_thread(move |_| {
         let stores =
@@ -129,7 +165,11 @@ pub fn serve_and_count(node: &Node, name: &str, disk: &Disk) -> Arc<Mutex<Vec<To
         set.attach_condition(service.wake().condition());
         loop {
             let next = service.pump();
-            *states.lock().unwrap() = service.states();
+            *states.lock().unwrap() = Shown {
+                states: service.states(),
+                failure: service.failure().map(str::to_owned),
+                trouble: service.trouble(),
+            };
             match set.wait(next) {
                 Ok(_) | Err(WaitError::Timeout) => {}
                 Err(error) => return Err(error.into()),
@@ -163,7 +203,7 @@ pub fn reader(sim: &mut Sim, node: &Node, qos: &DataReaderQos) -> Result<DataRea
 }
 
 /// Tells when a writer knows that everything is stored.
-pub fn is_stored(node: &Node, writer: &DataWriter<Track>) -> impl Fn() -> bool + use<> {
+pub fn is_stored<T: TopicType>(node: &Node, writer: &DataWriter<T>) -> impl Fn() -> bool + use<T> {
     let (waiting, done) = (writer.clone(), Arc::new(AtomicBool::new(false)));
     let told = Arc::clone(&done);
     node.spawn(|_| async move {

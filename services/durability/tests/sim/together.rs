@@ -83,7 +83,7 @@ fn services_that_were_apart_give_each_other_the_difference_alone() {
         let [a, s, c, t] = &nodes[..] else { unreachable!() };
         let shown = [serve_and_count(s, "s", &Disk::default()), serve_and_count(t, "t", &Disk::default())];
         let sums = |of: &dyn Fn(&TopicState) -> u64| -> Vec<u64> {
-            shown.iter().map(|it| it.lock().unwrap().iter().map(of).sum()).collect()
+            shown.iter().map(|it| it.lock().unwrap().states.iter().map(of).sum()).collect()
         };
         let (one, other) = (writer(sim, a, &writer_qos(1))?, writer(sim, c, &writer_qos(1))?);
         sim.run_until(
