@@ -201,6 +201,11 @@ impl Peers {
         self.known.retain(|reader, _| is_there(reader));
     }
 
+    /// The reader of the service that a writer is of.
+    pub(crate) fn of(&self, writer: Guid) -> Option<Guid> {
+        self.known.keys().find(|reader| reader.prefix == writer.prefix).copied()
+    }
+
     /// Asks those that are to be asked. Returns when there is something to do next.
     pub(crate) fn ask(&mut self, own: Guid, now: WallTime, post: &mut Post) -> Duration {
         let mut next = Duration::INFINITE;

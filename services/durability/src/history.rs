@@ -2,7 +2,7 @@
 
 use crate::change::{Head, Kind, Position};
 use crate::contract::Contract;
-use crate::origins::Origins;
+use crate::origins::{Numbers, Origins};
 use dunlin::{Duration, Guid, InstanceHandle, SampleIdentity, VendorId, WallTime};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -48,8 +48,13 @@ pub enum Verdict {
     Noted,
 }
 
-/// Places by which changes of a history are ordered: the source timestamp if that decides, and when they came.
+/// Places by which changes of a history are ordered: the source timestamp if that decides, else where they were put; and when they came.
 pub type Place = (i64, Position);
+
+/// Slots for changes that come late, before each one that does not.
+const SLOTS: i64 = 1 << 16;
+/// Changes of an instance that are looked at for the place of one that comes late.
+const LOOKED: usize = 4096;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -85,8 +90,8 @@ struct Instance {
     entries: VecDeque<Entry>,
     /// How many of them have data.
     data: usize,
-    /// When it was disposed, by its writer's clock, if it still is.
-    disposed: Option<WallTime>,
+    /// When it was disposed, by its writer's clock, and by which sample, if it still is.
+    disposed: Option<(WallTime, SampleIdentity)>,
     /// Writers that have written it and not given it up.
     writers: BTreeSet<Guid>,
     /// The last change that came.
@@ -123,6 +128,8 @@ pub struct Tombstone {
     pub disposed: WallTime,
     /// Until when that is remembered.
     pub until: WallTime,
+    /// By which sample; notes of older programs do not say it.
+    pub origin: Option<SampleIdentity>,
 }
 
 /// What a history has let go since somebody took it.
@@ -134,6 +141,8 @@ pub struct Gone {
     pub without_writers: Vec<InstanceHandle>,
     /// Tombstones that are new, or are forgotten.
     pub tombstones: Vec<(InstanceHandle, Option<Tombstone>)>,
+    /// Instances that will end at a time, or will not any more.
+    pub endings: Vec<(InstanceHandle, Option<WallTime>)>,
     /// Writers that are forgotten.
     pub writers: Vec<Guid>,
 }
@@ -143,6 +152,35 @@ fn found(entries: &VecDeque<Entry>, place: Place) -> Option<usize> {
     let from = entries.partition_point(|entry| entry.place < place);
     let is_it = |entry: &Entry| entry.place == place;
     if entries.get(from).is_some_and(is_it) { Some(from) } else { entries.iter().position(is_it) }
+}
+
+/// Where a change belongs in an instance by reception: at the end, but before what its writer wrote later. Of a copy nobody knows when
+/// it would have come, so it goes before what others wrote later, too.
+fn belongs(entries: &VecDeque<Entry>, head: &Head, is_newest: bool, is_copy: bool) -> usize {
+    let (mut at, mut goes_on) = (entries.len(), is_copy);
+    for (before, entry) in entries.iter().enumerate().rev().take(LOOKED) {
+        let is_own = entry.origin.writer == head.origin.writer;
+        let is_later = match is_own {
+            true => entry.origin.sequence_number > head.origin.sequence_number,
+            false => goes_on && entry.source_timestamp > head.source_timestamp,
+        };
+        if is_later {
+            at = before;
+        } else if is_own || is_newest {
+            break;
+        } else {
+            goes_on = false;
+        }
+    }
+    at
+}
+
+/// A slot behind the one of a change, where there is one, and before another one. A change that comes has a higher position than all
+/// others, so those that come late one after the other share a slot.
+fn between(before: Option<i64>, after: i64) -> i64 {
+    let first = before.unwrap_or(after.saturating_sub(SLOTS));
+    let is_shared = before.is_some() && first % SLOTS != 0;
+    if is_shared { first } else { first + (after - first) / 2 }
 }
 
 impl History {
@@ -222,7 +260,7 @@ impl History {
         if self.origins.contains(head.origin) && !second {
             return Verdict::Duplicate;
         }
-        self.note(head.origin);
+        let is_newest = self.note(head.origin);
         if head.kind == Kind::Unregister {
             self.give_up(head.instance, head.origin.writer, now);
             return Verdict::Noted;
@@ -230,27 +268,29 @@ impl History {
         if head.expires.is_some_and(|at| at <= now) {
             return Verdict::Expired;
         }
-        let late =
-            (is_copy || self.contract.by_source).then(|| self.tombstones.get(&head.instance)).flatten();
-        if late.is_some_and(|ended| head.source_timestamp <= ended.disposed) {
+        if (is_copy || self.contract.by_source) && self.ended_after(head).is_some() {
             return Verdict::Old;
         }
         if head.kind == Kind::Dispose {
             self.last_dispose = Some(head.origin);
         }
-        self.insert(head, position);
+        let place = self.insert(head, position, is_newest, is_copy);
         self.registered(head.instance, head.origin.writer);
         self.fit(head.instance);
         self.settle(head.instance, now);
-        let kept = self.order.contains_key(&self.place(head, position));
-        if kept { Verdict::Kept } else { Verdict::Old }
+        if self.order.contains_key(&place) { Verdict::Kept } else { Verdict::Old }
     }
 
-    fn place(&self, head: &Head, position: Position) -> Place {
-        (if self.contract.by_source { head.source_timestamp.0 } else { 0 }, position)
+    /// What is remembered of the instance of a change, if it ended after the change was made.
+    #[must_use]
+    pub fn ended_after(&self, head: &Head) -> Option<Tombstone> {
+        let ended = self.tombstones.get(&head.instance).copied();
+        ended.filter(|ended| head.source_timestamp <= ended.disposed)
     }
 
-    fn note(&mut self, origin: SampleIdentity) {
+    /// Notes a sample. True if its writer has none with a higher number.
+    fn note(&mut self, origin: SampleIdentity) -> bool {
+        let last = self.origins.of(origin.writer).and_then(Numbers::last);
         if self.origins.of(origin.writer).is_none() {
             self.known_writers.push_back(origin.writer);
             // Its samples may come twice then, but none is lost.
@@ -262,10 +302,31 @@ impl History {
             }
         }
         self.origins.note(origin);
+        last.is_none_or(|last| last < origin.sequence_number.0)
     }
 
-    fn insert(&mut self, head: &Head, position: Position) {
-        let place = self.place(head, position);
+    /// The index in its instance, and the place, of a change that comes.
+    fn place(&self, head: &Head, position: Position, is_newest: bool, is_copy: bool) -> (usize, Place) {
+        let none = VecDeque::new();
+        let entries = self.instances.get(&head.instance).map_or(&none, |instance| &instance.entries);
+        if self.contract.by_source {
+            let key =
+                |time: WallTime, origin: SampleIdentity| (time.0, origin.writer, origin.sequence_number);
+            let own = key(head.source_timestamp, head.origin);
+            let at = entries.partition_point(|known| key(known.source_timestamp, known.origin) <= own);
+            return (at, (head.source_timestamp.0, position));
+        }
+        let at = belongs(entries, head, is_newest, is_copy);
+        let before = at.checked_sub(1).and_then(|before| entries.get(before)).map(|before| before.place.0);
+        let slot = match entries.get(at) {
+            None => i64::try_from(position).unwrap_or(i64::MAX).saturating_mul(SLOTS),
+            Some(after) => between(before, after.place.0),
+        };
+        (at, (slot, position))
+    }
+
+    fn insert(&mut self, head: &Head, position: Position, is_newest: bool, is_copy: bool) -> Place {
+        let (at, place) = self.place(head, position, is_newest, is_copy);
         let entry = Entry {
             place,
             origin: head.origin,
@@ -275,17 +336,11 @@ impl History {
             source_timestamp: head.source_timestamp,
             vendor: head.vendor,
         };
-        let by_source = self.contract.by_source;
         let instance = self.instances.entry(head.instance).or_default();
-        let key = |entry: &Entry| (entry.place.0, entry.origin.writer, entry.origin.sequence_number);
-        let at = match by_source {
-            true => instance.entries.partition_point(|known| key(known) <= key(&entry)),
-            false => instance.entries.len(),
-        };
         instance.entries.insert(at, entry);
         instance.data += usize::from(entry.is_data);
         if at + 1 == instance.entries.len() {
-            instance.disposed = (head.kind == Kind::Dispose).then_some(head.source_timestamp);
+            instance.disposed = (head.kind == Kind::Dispose).then_some((head.source_timestamp, head.origin));
         }
         self.by_age.remove(&(instance.newest, head.instance));
         instance.newest = position;
@@ -295,6 +350,7 @@ impl History {
         if let Some(at) = head.expires {
             self.expiring.insert((at, place));
         }
+        place
     }
 
     /// Lets go what is beyond the limits: of this instance, then the oldest.
@@ -352,6 +408,7 @@ impl History {
         self.by_age.remove(&(instance.newest, handle));
         if let Some(at) = instance.ends {
             self.ending.remove(&(at, handle));
+            self.note_ending(handle, None);
         }
         if !instance.writers.is_empty() {
             // It is not known here any more who writes it.
@@ -423,12 +480,34 @@ impl History {
                 let at = now.plus(self.contract.service.service_cleanup_delay);
                 instance.ends = Some(at);
                 self.ending.insert((at, handle));
+                self.note_ending(handle, Some(at));
             }
             (false, Some(at)) => {
                 instance.ends = None;
                 self.ending.remove(&(at, handle));
+                self.note_ending(handle, None);
             }
             _ => {}
+        }
+    }
+
+    /// A restart changes nothing about when an instance ends, although nobody tells again that its writers gave it up.
+    fn note_ending(&mut self, handle: InstanceHandle, at: Option<WallTime>) {
+        let delay = self.contract.service.service_cleanup_delay;
+        if delay > Duration::ZERO && !delay.is_infinite() {
+            self.gone.endings.push((handle, at));
+        }
+    }
+
+    /// Takes what a store had about when an instance ends.
+    pub fn restore_ending(&mut self, handle: InstanceHandle, at: WallTime) {
+        let Some(instance) = self.instances.get_mut(&handle).filter(|it| it.disposed.is_some()) else {
+            return self.note_ending(handle, None);
+        };
+        instance.ends = Some(at);
+        self.ending.insert((at, handle));
+        for writer in std::mem::take(&mut instance.writers) {
+            self.forget_registration(writer, handle);
         }
     }
 
@@ -442,10 +521,11 @@ impl History {
             self.ending.remove(&(at, handle));
             let disposed = self.instances.get(&handle).and_then(|instance| instance.disposed);
             self.remove_instance(handle);
-            if let Some(disposed) = disposed {
+            if let Some((disposed, origin)) = disposed {
                 let until = now.plus(self.quota.tombstones);
-                self.bury(handle, Tombstone { disposed, until });
-                self.gone.tombstones.push((handle, Some(Tombstone { disposed, until })));
+                let tombstone = Tombstone { disposed, until, origin: Some(origin) };
+                self.bury(handle, tombstone);
+                self.gone.tombstones.push((handle, Some(tombstone)));
             }
         }
         let too_many = |history: &Self| history.tombstones.len() > history.quota.instances;
@@ -509,14 +589,14 @@ impl History {
 
     /// Takes a change that a store had.
     pub fn restore(&mut self, head: &Head, position: Position) {
-        self.note(head.origin);
-        self.insert(head, position);
+        let is_newest = self.note(head.origin);
+        self.insert(head, position, is_newest, false);
         self.registered(head.instance, head.origin.writer);
         self.fit(head.instance);
     }
 
     /// Takes the numbers of a writer that a store had.
-    pub fn restore_numbers(&mut self, writer: Guid, numbers: crate::origins::Numbers) {
+    pub fn restore_numbers(&mut self, writer: Guid, numbers: Numbers) {
         if self.origins.of(writer).is_none() {
             self.known_writers.push_back(writer);
         }

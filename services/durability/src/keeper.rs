@@ -1,11 +1,11 @@
 //! Histories and the store behind them: what comes in is decided by a history, and lasts with the next commit.
 
-use crate::change::{Change, GroupId, Head, Payload, Position};
+use crate::change::{Change, GroupId, Head, Payload, Position, take};
 use crate::contract::Contract;
 use crate::history::{Gone, History, Place, Quota, Tombstone, Verdict};
 use crate::origins::Numbers;
 use crate::store::{NoteKey, NoteKind, Step, Store, StoreError};
-use dunlin::{Guid, InstanceHandle, WallTime};
+use dunlin::{Guid, InstanceHandle, SampleIdentity, SequenceNumber, WallTime};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Readers that are remembered as served, of each history.
@@ -288,15 +288,20 @@ impl<S: Store> Keeper<S> {
     /// Makes steps of what a history has let go.
     fn collect_of(&mut self, group: GroupId) {
         let Some(kept) = self.groups.get_mut(&group) else { return };
-        let Gone { changes, without_writers, tombstones, writers } = kept.history.take_gone();
+        let Gone { changes, without_writers, tombstones, endings, writers } = kept.history.take_gone();
         kept.without_writers.extend(without_writers);
         self.steps.extend(changes.into_iter().map(Step::Remove));
         for (instance, tombstone) in tombstones {
             let key = NoteKey { group, kind: NoteKind::Tombstone, of: instance.0 };
             self.steps.push(match tombstone {
-                Some(it) => Step::Note(key, [it.disposed.0.to_le_bytes(), it.until.0.to_le_bytes()].concat()),
+                Some(it) => Step::Note(key, encoded(&it)),
                 None => Step::Unnote(key),
             });
+        }
+        for (instance, at) in endings {
+            let key = NoteKey { group, kind: NoteKind::Ending, of: instance.0 };
+            let note = |at: WallTime| Step::Note(key, at.0.to_le_bytes().to_vec());
+            self.steps.push(at.map_or(Step::Unnote(key), note));
         }
         for writer in writers {
             kept.touched.remove(&writer);
@@ -324,6 +329,28 @@ fn condense(steps: &mut Vec<Step>, tried: usize) {
     }
 }
 
+/// A tombstone as stores keep it.
+fn encoded(tombstone: &Tombstone) -> Vec<u8> {
+    let mut octets = [tombstone.disposed.0.to_le_bytes(), tombstone.until.0.to_le_bytes()].concat();
+    if let Some(origin) = tombstone.origin {
+        octets.extend(origin.writer.to_bytes());
+        octets.extend(origin.sequence_number.0.to_le_bytes());
+    }
+    octets
+}
+
+fn tombstone(mut note: &[u8]) -> Option<Tombstone> {
+    let mut time = || Some(WallTime(i64::from_le_bytes(take(&mut note)?)));
+    let (disposed, until) = (time()?, time()?);
+    let mut origin = None;
+    if !note.is_empty() {
+        let writer = Guid::from_bytes(take(&mut note)?);
+        let sequence_number = SequenceNumber(i64::from_le_bytes(take(&mut note)?));
+        origin = Some(SampleIdentity { writer, sequence_number });
+    }
+    note.is_empty().then_some(Tombstone { disposed, until, origin })
+}
+
 fn restore_note(kept: &mut Kept, key: NoteKey, note: &[u8]) -> Result<(), StoreError> {
     let damaged = |what: &str| StoreError::Damaged(what.into());
     match key.kind {
@@ -333,13 +360,12 @@ fn restore_note(kept: &mut Kept, key: NoteKey, note: &[u8]) -> Result<(), StoreE
             kept.history.restore_numbers(Guid::from_bytes(key.of), numbers);
         }
         NoteKind::Tombstone => {
-            let (disposed, until) = note
-                .split_first_chunk()
-                .zip(note.last_chunk())
-                .ok_or_else(|| damaged("a tombstone is too short"))
-                .map(|((disposed, _), until)| (i64::from_le_bytes(*disposed), i64::from_le_bytes(*until)))?;
-            let tombstone = Tombstone { disposed: WallTime(disposed), until: WallTime(until) };
+            let tombstone = tombstone(note).ok_or_else(|| damaged("a tombstone cannot be read"))?;
             kept.history.bury(InstanceHandle(key.of), tombstone);
+        }
+        NoteKind::Ending => {
+            let at = note.try_into().map_err(|_| damaged("the time of an end cannot be read"))?;
+            kept.history.restore_ending(InstanceHandle(key.of), WallTime(i64::from_le_bytes(at)));
         }
         // Of a store without its cold tier; it was refused.
         NoteKind::Segment => {}

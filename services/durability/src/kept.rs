@@ -3,7 +3,7 @@
 use crate::aligning::{Message, Peers, Post};
 use crate::change::{Change, GroupId, Head, Kind, Payload, Position};
 use crate::feed::{Counters, Feed, Manner, serialized};
-use crate::history::Verdict;
+use crate::history::{Tombstone, Verdict};
 use crate::keeper::Keeper;
 use crate::store::{Store, StoreError};
 use crate::topic::Topic;
@@ -12,7 +12,7 @@ use dunlin::qos::{ServiceMark, TopicQos};
 use dunlin::{
     CreateEntityError, DataReader, DataWriter, DomainParticipant, Duration, GuardCondition, Guid,
     InstanceHandle, InstanceState, Sample, SampleIdentity, SequenceNumber, SerializedData, SharedBytes,
-    StatusMask, WallTime, WriteError, WriteParams,
+    StatusMask, VendorId, WallTime, WriteError, WriteParams,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,6 +24,8 @@ const BATCH: usize = 1024;
 pub(crate) const TURN: usize = 8 << 20;
 /// Octets that a sample takes beside its value.
 const SAMPLE: usize = 128;
+/// Ends that wait to be told to other services. Of what is beyond, the next session tells.
+const ENDS: usize = 4096;
 /// Changes given to a reader in one turn.
 const GIVEN: usize = 2048;
 /// Changes that wait at the reader while the store is busy.
@@ -69,6 +71,8 @@ pub(crate) struct KeptTopic {
     feeds: Vec<Feed>,
     /// Other services.
     peers: Peers,
+    /// By the reader of another service and the instance: ends that it is to be told.
+    ends: BTreeMap<(Guid, InstanceHandle), End>,
     /// Instances that readers think this service writes.
     registered: BTreeSet<InstanceHandle>,
     pub(crate) counters: Counters,
@@ -124,6 +128,7 @@ impl KeptTopic {
             readers: BTreeSet::new(),
             feeds: Vec::new(),
             peers: Peers::default(),
+            ends: BTreeMap::new(),
             registered: BTreeSet::new(),
             counters: Counters::default(),
         })
@@ -199,18 +204,54 @@ impl KeptTopic {
             origin: info.origin(),
             source_timestamp: info.source_timestamp,
             expires: self.expiry(info.source_timestamp),
-            vendor: writer.map_or(dunlin::VendorId::DUNLIN, |writer| writer.data.vendor),
+            vendor: writer.map_or(VendorId::DUNLIN, |writer| writer.data.vendor),
             kind,
             octets: u32::try_from(payload.len()).unwrap_or(u32::MAX),
         };
         let octets = payload.len();
-        match keeper.apply(&Change { head, payload }, now, is_copy) {
+        let change = Change { head, payload };
+        let verdict = keeper.apply(&change, now, is_copy);
+        if is_copy && verdict != Verdict::Kept {
+            self.remember_end(change, identity.writer, keeper);
+        }
+        match verdict {
             Verdict::Kept => self.counters.kept += 1,
             Verdict::Duplicate => self.counters.duplicates += 1,
             Verdict::Old | Verdict::Expired => self.counters.old += 1,
             Verdict::Noted => {}
         }
         octets
+    }
+
+    /// Whoever still has an instance that has ended is to be told its end.
+    fn remember_end(&mut self, change: Change, giver: Guid, keeper: &AnyKeeper) {
+        let ended = keeper.history(self.group).and_then(|history| history.ended_after(&change.head));
+        let (Some(tombstone), Some(peer)) = (ended, self.peers.of(giver)) else { return };
+        if self.ends.len() < ENDS && change.head.kind == Kind::Data && tombstone.origin.is_some() {
+            let end = End { tombstone, payload: change.payload, vendor: change.head.vendor };
+            self.ends.insert((peer, change.head.instance), end);
+        }
+    }
+
+    /// Tells other services the ends of instances that they still have. Returns how long to wait for the next turn.
+    fn tell_ends(&mut self) -> Duration {
+        while let Some((to, end)) = self.ends.pop_first() {
+            let data = serialized(&end.payload, (Kind::Data, end.vendor), (to.1, self.opaque));
+            let params = WriteParams {
+                source_timestamp: Some(end.tombstone.disposed),
+                original: end.tombstone.origin,
+                only_for: Some(to.0),
+                ..WriteParams::default()
+            };
+            if self.feeder.dispose_with(&data, &params).is_err_and(|error| is_full(&error)) {
+                self.ends.insert(to, end);
+                return Duration::from_micros(500);
+            }
+            if !self.registered.contains(&to.1) {
+                self.unregister(to.1);
+            }
+        }
+        Duration::INFINITE
     }
 
     fn expiry(&self, source: WallTime) -> Option<WallTime> {
@@ -239,6 +280,7 @@ impl KeptTopic {
             self.feeder.matched_subscriptions().into_iter().map(InstanceHandle::to_guid).collect();
         self.feeds.retain(|feed| matched.contains(&feed.reader));
         self.peers.retain(|reader| matched.contains(reader));
+        self.ends.retain(|(reader, _), _| matched.contains(reader));
         let own = (since, self.feeder.guid().unwrap_or_default());
         for reader in matched.difference(&self.readers).copied().collect::<Vec<_>>() {
             let Ok(data) = self.feeder.matched_subscription_data(reader.into()) else {
@@ -299,7 +341,7 @@ impl KeptTopic {
 
     /// Gives readers the next part of the history. Returns how long to wait for the next turn.
     pub(crate) fn feed(&mut self, keeper: &mut AnyKeeper, writers: &Writers) -> Result<Duration, StoreError> {
-        let mut next = Duration::INFINITE;
+        let mut next = self.tell_ends();
         let mut feeds = std::mem::take(&mut self.feeds).into_iter();
         while let Some(mut feed) = feeds.next() {
             match self.give(&mut feed, keeper, writers) {
@@ -408,6 +450,14 @@ impl KeptTopic {
             let _ = self.feeder.unregister_handle(instance);
         }
     }
+}
+
+/// The end of an instance that another service is to be told.
+struct End {
+    tombstone: Tombstone,
+    /// A value, which has the key.
+    payload: Payload,
+    vendor: VendorId,
 }
 
 /// Whether the readers have to acknowledge first.

@@ -19,6 +19,12 @@ impl Numbers {
         after.checked_sub(1).and_then(|at| self.0.get(at)).is_some_and(|(_, last)| number <= *last)
     }
 
+    /// The highest one.
+    #[must_use]
+    pub fn last(&self) -> Option<i64> {
+        self.0.last().map(|(_, last)| *last)
+    }
+
     /// Adds a number. Beyond so many intervals the oldest two become one: a gap that old is filled by nobody.
     pub fn add(&mut self, number: i64) {
         let known = &mut self.0;

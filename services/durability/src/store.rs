@@ -46,6 +46,8 @@ pub enum NoteKind {
     Served,
     /// Which values have moved into a segment of a cold tier.
     Segment,
+    /// When an instance ends that was disposed and given up.
+    Ending,
 }
 
 impl NoteKind {
@@ -55,6 +57,7 @@ impl NoteKind {
             Self::Tombstone => 1,
             Self::Served => 2,
             Self::Segment => 3,
+            Self::Ending => 4,
         }
     }
 
@@ -64,6 +67,7 @@ impl NoteKind {
             1 => Some(Self::Tombstone),
             2 => Some(Self::Served),
             3 => Some(Self::Segment),
+            4 => Some(Self::Ending),
             _ => None,
         }
     }
@@ -123,7 +127,7 @@ pub enum StoreError {
     /// The back end says so.
     #[error("{0}")]
     Backend(Box<dyn std::error::Error + Send + Sync>),
-    /// There is something in it that no store has written.
+    /// There is something in it that no store has written, or something is missing for good: asking again does not help.
     #[error("it is damaged: {0}")]
     Damaged(String),
 }

@@ -201,6 +201,7 @@ pub(crate) fn export(file: &Path, to: Option<&Path>) -> Result<()> {
             NoteKind::Numbers => "numbers",
             NoteKind::Tombstone => "tombstone",
             NoteKind::Served => "served",
+            NoteKind::Ending => "ending",
             NoteKind::Segment => {
                 bail!("older values are in a cold tier: name the configuration instead of the file")
             }
@@ -267,6 +268,7 @@ fn step(line: &str) -> Option<Step> {
                 "numbers" => NoteKind::Numbers,
                 "tombstone" => NoteKind::Tombstone,
                 "served" => NoteKind::Served,
+                "ending" => NoteKind::Ending,
                 _ => return None,
             };
             let of = unhex(words.next()?)?.try_into().ok()?;

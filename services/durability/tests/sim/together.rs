@@ -114,3 +114,67 @@ fn services_that_were_apart_give_each_other_the_difference_alone() {
         Ok(())
     });
 }
+
+/// What one service has had of a writer in the meantime is not undone by what the other one still has.
+#[test]
+fn the_newest_sample_stays_when_services_meet() {
+    bad_network().seeds(0..4, |sim| {
+        let nodes: Vec<Node> = ["a", "s", "t", "b"].into_iter().map(|name| sim.node(name)).collect();
+        let [a, s, t, b] = &nodes[..] else { unreachable!() };
+        serve(t, "t", &Disk::default());
+        let writer = writer(sim, a, &writer_qos(1).keep_last(1))?;
+        a.run(|| writer.write(&track(1, 1)))?;
+        stored(sim, a, &writer)?;
+        sim.partition(&[a, s], &[t, b]);
+        sim.run_for(secs(60))?;
+        a.run(|| writer.write(&track(1, 2)))?;
+        serve(s, "s", &Disk::default());
+        stored(sim, a, &writer)?;
+        a.crash();
+        sim.run_for(secs(60))?;
+        sim.heal();
+        sim.run_for(secs(60))?;
+        for gone in [s, t] {
+            gone.crash();
+            sim.run_for(secs(30))?;
+            let late = reader(sim, b, &reader_qos())?;
+            sim.run_until(|| late.stats().delivered >= 1, secs(60))?;
+            sim.run_for(secs(10))?;
+            assert_eq!(values(&take(b, &late)), [(1, 2)]);
+            gone.restart();
+            sim.run_for(secs(60))?;
+        }
+        Ok(())
+    });
+}
+
+/// A service that was away when an instance ended is told the end.
+#[test]
+fn an_instance_that_ended_does_not_come_back_with_a_service_that_was_away() {
+    bad_network().seeds(0..4, |sim| {
+        let nodes: Vec<Node> = ["a", "s", "t", "b"].into_iter().map(|name| sim.node(name)).collect();
+        let [a, s, t, b] = &nodes[..] else { unreachable!() };
+        serve(s, "s", &Disk::default());
+        let shown = serve_and_count(t, "t", &Disk::default());
+        let writer = writer(sim, a, &writer_qos(1))?;
+        sim.run_until(|| writer.matched_subscriptions().len() == 2, secs(60))?;
+        a.run(|| writer.write(&track(1, 1)))?;
+        a.run(|| writer.write(&track(2, 2)))?;
+        stored(sim, a, &writer)?;
+        t.crash();
+        sim.run_until(|| writer.matched_subscriptions().len() == 1, secs(120))?;
+        a.run(|| writer.dispose(&track(1, 0)))?;
+        a.run(|| writer.unregister_instance(&track(1, 0)))?;
+        stored(sim, a, &writer)?;
+        a.run(|| writer.publisher().participant().delete_contained_entities())?;
+        sim.run_for(secs(5))?;
+        t.restart();
+        sim.run_for(secs(120))?;
+        assert_eq!(shown.lock().unwrap().states[0].samples, 1, "it has the instance no longer");
+        let late = reader(sim, b, &reader_qos())?;
+        sim.run_until(|| late.stats().delivered >= 1, secs(60))?;
+        sim.run_for(secs(10))?;
+        assert_eq!(values(&take(b, &late)), [(2, 2)]);
+        Ok(())
+    });
+}

@@ -6,6 +6,8 @@ use dunlin::{Duration, WallTime};
 use dunlin_durability::change::{Change, Kind};
 use dunlin_durability::contract::Contract;
 use dunlin_durability::history::{History, Quota, Verdict};
+use dunlin_durability::keeper::Keeper;
+use dunlin_durability::store::{MemoryStore, NoteKey, NoteKind, Store};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -104,6 +106,59 @@ proptest! {
     }
 }
 
+/// Takes changes, of which some are copies of another service, and then the same ones as a store has them.
+fn in_order(changes: &[(bool, Change)], depth: i32) -> Vec<(u8, i64)> {
+    let mut history = History::new(contract(depth, false), unlimited());
+    for (at, (is_copy, change)) in changes.iter().enumerate() {
+        history.apply(&change.head, at as u64, NOW, *is_copy);
+    }
+    let order = |history: &History| {
+        let (mut all, mut place) = (Vec::new(), None);
+        while let Some((next, _)) = history.after(place) {
+            all.push(next.1);
+            place = Some(next);
+        }
+        all
+    };
+    let kept = order(&history);
+    let mut restored = History::new(contract(depth, false), unlimited());
+    for position in kept.iter().collect::<BTreeSet<_>>() {
+        restored.restore(&changes[*position as usize].1.head, *position);
+    }
+    assert_eq!(order(&restored), kept, "it is the same after a restart");
+    kept.into_iter().map(|position| name(&changes[position as usize].1)).collect()
+}
+
+#[test]
+fn a_copy_that_comes_late_takes_nobodys_place() {
+    let of = |by: u8, number: i64| change(Kind::Data, 1, (by, number), number);
+    let live = [1, 2, 10].map(|number| (false, of(1, number)));
+    let copies = [7, 8, 9].map(|number| (true, of(1, number)));
+    let more = [(false, of(1, 11)), (true, of(1, 3))];
+    let changes = [&live[..], &copies, &more].concat();
+    assert_eq!(in_order(&changes, 1), [(1, 11)]);
+    assert_eq!(in_order(&changes[..6], 1), [(1, 10)]);
+    assert_eq!(in_order(&changes[..6], 3), [(1, 8), (1, 9), (1, 10)]);
+    assert_eq!(in_order(&changes, 20), [1, 2, 3, 7, 8, 9, 10, 11].map(|number| (1, number)));
+    // Of another writer, such as the program before it was started again, by the source timestamp.
+    let changes = [(false, of(2, 20)), (true, of(1, 10)), (true, of(1, 11)), (false, of(1, 12))];
+    assert_eq!(in_order(&changes[..3], 1), [(2, 20)]);
+    assert_eq!(in_order(&changes, 1), [(1, 12)], "what comes from its writer came last");
+}
+
+#[test]
+fn a_copy_that_comes_late_revives_nothing() {
+    let mut history = History::new(ending(Duration::ZERO), unlimited());
+    history.apply(&change(Kind::Dispose, 1, (1, 7), 7).head, 1, NOW, false);
+    history.apply(&change(Kind::Data, 1, (1, 6), 6).head, 2, NOW, true);
+    history.writer_lost(writer(1), NOW);
+    history.prune(NOW);
+    assert!(history.is_empty());
+    let ended = history.ended_after(&change(Kind::Data, 1, (1, 5), 5).head).unwrap();
+    assert_eq!(ended.origin.unwrap().sequence_number.0, 7);
+    assert_eq!(history.ended_after(&change(Kind::Data, 1, (1, 8), 8).head), None);
+}
+
 fn ending(delay: Duration) -> Contract {
     let service = DurabilityService { service_cleanup_delay: delay, ..DurabilityService::default() };
     Contract { service, ..contract(1, false) }
@@ -133,6 +188,37 @@ fn an_instance_goes_when_it_is_disposed_and_unregistered_and_the_delay_is_over()
     history.writer_lost(writer(3), NOW);
     history.prune(WallTime(i64::MAX / 2));
     assert_eq!(history.len(), 1, "it is alive, whoever is there");
+}
+
+/// The writer that gave an instance up is alive, and does not say it again.
+#[test]
+fn an_instance_ends_in_time_although_the_service_was_started_again() {
+    let open = |store: MemoryStore| {
+        Keeper::open(store, unlimited(), |_| Some(ending(Duration::from_nanos(100)))).unwrap()
+    };
+    let mut keeper = open(MemoryStore::default());
+    keeper.add(ending(Duration::from_nanos(100)), b"group".to_vec());
+    for kind in [Kind::Data, Kind::Dispose, Kind::Unregister] {
+        for of in [1, 2] {
+            keeper.apply(&change(kind, of, (1, i64::from(of) + 10 * kind as i64), 5), NOW, false);
+        }
+    }
+    // One is written again.
+    keeper.apply(&change(Kind::Data, 2, (1, 50), 6), NOW, false);
+    keeper.commit().unwrap();
+    let mut keeper = open(keeper.into_store());
+    keeper.prune(NOW.plus(Duration::from_nanos(99)));
+    assert_eq!(keeper.history(1).unwrap().instances(), 2);
+    keeper.prune(NOW.plus(Duration::from_nanos(100)));
+    assert_eq!(keeper.history(1).unwrap().instances(), 1);
+    keeper.commit().unwrap();
+    let mut left = Vec::new();
+    let mut visit = |key: NoteKey, _: &[u8]| {
+        left.extend((key.kind == NoteKind::Ending).then_some(key));
+        Ok(())
+    };
+    keeper.into_store().notes(&mut visit).unwrap();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]
