@@ -1,20 +1,28 @@
 //! Pages for a browser on this host.
 
+use std::future::Future;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN};
+use axum::middleware::map_request;
 use axum::response::{IntoResponse, Response};
+use hyper::body::Frame;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
+use tokio::time::Sleep;
 use tokio_io_timeout::TimeoutStream;
 
 /// What those who connect may take of a server.
@@ -24,12 +32,18 @@ struct Limits {
     connections: usize,
     /// How long the head of a request may take, also of the next one on the same connection.
     head: Duration,
+    /// How long the rest of a request may take.
+    body: Duration,
     /// How long a browser may take nothing of what is sent to it.
     write: Duration,
 }
 
-const LIMITS: Limits =
-    Limits { connections: 256, head: Duration::from_secs(10), write: Duration::from_secs(30) };
+const LIMITS: Limits = Limits {
+    connections: 256,
+    head: Duration::from_secs(10),
+    body: Duration::from_secs(10),
+    write: Duration::from_secs(30),
+};
 /// How long what runs may go on when a server ends.
 const END: Duration = Duration::from_millis(300);
 /// After which a listener is tried again that could not accept, for want of descriptors as a rule.
@@ -91,6 +105,8 @@ impl Drop for Server {
 
 async fn serve_within(listener: TcpListener, app: Router, limits: Limits) {
     let room = Arc::new(Semaphore::new(limits.connections));
+    let timely = move |request: Request| async move { request.map(|body| Timely::of(body, limits.body)) };
+    let app = app.layer(map_request(timely));
     while let Ok(place) = Arc::clone(&room).acquire_owned().await {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(PAUSE).await;
@@ -107,6 +123,34 @@ async fn serve_within(listener: TcpListener, app: Router, limits: Limits) {
             _ = served.await;
             drop(place);
         });
+    }
+}
+
+/// What follows the head of a request. It has to come within a time.
+struct Timely {
+    body: Body,
+    end: Pin<Box<Sleep>>,
+}
+
+impl Timely {
+    fn of(body: Body, longest: Duration) -> Body {
+        Body::new(Self { body, end: Box::pin(tokio::time::sleep(longest)) })
+    }
+}
+
+impl hyper::body::Body for Timely {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
+            return Poll::Ready(frame);
+        }
+        let late = || Some(Err(axum::Error::new(io::Error::from(io::ErrorKind::TimedOut))));
+        self.end.as_mut().poll(context).map(|()| late())
     }
 }
 
@@ -165,7 +209,7 @@ mod tests {
             runtime.block_on(serve_within(
                 listener,
                 app,
-                Limits { connections, head: longest, write: longest },
+                Limits { connections, head: longest, body: longest, write: longest },
             ))
         });
         address
@@ -197,6 +241,22 @@ mod tests {
         assert!(answer.ends_with("here"), "{answer}");
         assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
         drop(deaf);
+    }
+
+    #[test]
+    fn who_does_not_end_what_he_says_is_left_and_keeps_nobody_out() {
+        let form = axum::routing::post(|_: Bytes| async { "taken" });
+        let app = Router::new().route("/", get(|| async { "here" })).route("/form", form);
+        let address = impatient(app, 4);
+        let head = b"POST /form HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nfrom=";
+        let slow = beginnings(10, address, head);
+        let mut honest = TcpStream::connect(address).unwrap();
+        honest.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        honest.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        honest.read_to_string(&mut answer).expect("an answer within 20 s");
+        assert!(answer.ends_with("here"), "{answer}");
+        drop(slow);
     }
 
     #[test]
