@@ -1,9 +1,9 @@
 // Opens the pages of two monitors of a surveillance system in headless Chromium: live pictures that move, earlier ones of another
-// camera from a time on, and live ones again.
+// camera from a time on, and live ones again. A camera that stands still is not called live, and what one page ends ends in the other.
 //
 // node surveillance.mjs BINARY [--screenshot FILE]
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -30,7 +30,24 @@ const shot = async (page, name) => {
   if (options.screenshot) await page.screenshot({ path: `${options.screenshot}-${name}.png` });
 };
 
-async function visit(page, problems) {
+/** The process of a camera, which the system has started. */
+function processOf(system, camera) {
+  const of = (pid, name) => {
+    try {
+      return readFileSync(`/proc/${pid}/${name}`, "utf8");
+    } catch {
+      return "";
+    }
+  };
+  const isIt = (pid) => {
+    const words = of(pid, "cmdline").split("\0");
+    const parent = of(pid, "stat").split(") ").pop().split(" ")[1];
+    return parent === String(system.child.pid) && words.includes("camera") && words.includes(camera);
+  };
+  return Number(readdirSync("/proc").filter((name) => /^\d+$/.test(name)).find(isIt));
+}
+
+async function visit(page, problems, system) {
   await watchCanvas(page, "picture");
   await moving(page, "live");
   if (Date.now() - (await captured(page)) > 20_000) throw new Error("the live picture is old");
@@ -51,10 +68,25 @@ async function visit(page, problems) {
   await shot(page, "earlier");
   console.log("earlier pictures move");
 
+  const other = await page.context().newPage();
+  await other.goto(page.url());
+  await until(other, () => window.dunlinMonitor.mode === "live");
+  await other.evaluate(() => fetch("/stop", { method: "POST" }));
+  await until(page, () => window.dunlinMonitor.mode === "wait");
+  await other.close();
+  console.log("earlier pictures that another page has ended have ended");
+
   await page.click("#live");
   await moving(page, "live");
   if (Date.now() - (await captured(page)) > 20_000) throw new Error("the live picture is old");
   console.log("live pictures are back");
+
+  const camera = processOf(system, "yard");
+  process.kill(camera, "SIGSTOP");
+  await until(page, () => window.dunlinMonitor.mode === "wait");
+  process.kill(camera, "SIGCONT");
+  await moving(page, "live");
+  console.log("a camera that stands still is not called live");
   if (problems.length > 0) throw new Error(`the page has problems: ${problems.join("; ")}`);
 }
 
@@ -64,7 +96,7 @@ async function run() {
   const arguments_ = ["run", "--inner", DOMAIN, "--outer", outer, "--folder", folder, "--size", "320x240", "--rate", "15"];
   const system = startWith(positionals[0], arguments_);
   try {
-    await withPage(await system.opened, visit);
+    await withPage(await system.opened, (page, problems) => visit(page, problems, system));
     await interrupt(system);
   } finally {
     await kill(system);

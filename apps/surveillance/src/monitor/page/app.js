@@ -9,7 +9,13 @@ const monitor = { mode: "wait", camera: null, pictures: 0, captured: 0, first: 0
 window.dunlinMonitor = monitor;
 
 const transport = decodesH264() ? "native" : "jpeg";
+/** A picture that stands still for so long is not live any more, in milliseconds. */
+const STILL = 3000;
+
 let wanted = "live";
+/** The session whose earlier pictures are shown; null until it is known. */
+let session = null;
+let drawn = 0;
 let socket = null;
 let got = 0;
 let done = 0;
@@ -58,7 +64,9 @@ function connect() {
     else onDone();
   };
   own.onclose = () => {
-    if (own === socket) setTimeout(() => own === socket && connect(), 1000);
+    if (own !== socket) return;
+    wait("The monitor process cannot be reached. Trying again…");
+    setTimeout(() => own === socket && connect(), 1000);
   };
 }
 
@@ -71,6 +79,7 @@ function onDone(count = 1) {
 }
 
 function onFrame(frame) {
+  drawn = performance.now();
   monitor.mode = wanted;
   monitor.pictures += 1;
   monitor.captured = frame.capturedMs;
@@ -104,7 +113,7 @@ async function earlier(millis) {
     const why = (await answer.text()) || "no pictures";
     return problem(answer.status === 429 ? `The recorder is busy: ${why}.` : `From ${clock(millis)}: ${why}.`);
   }
-  wanted = "earlier";
+  [wanted, session] = ["earlier", null];
   problem(null);
   wait("Waiting for earlier pictures…");
   connect();
@@ -135,6 +144,21 @@ function show(told) {
     $("line").value = String((1000 * (position - recorded.first)) / Math.max(1, recorded.last - recorded.first));
   }
   if (told.problem && wanted === "earlier") problem(told.problem);
+  follow(told);
+}
+
+/** A camera that has stopped is not called live, and a session that another page has begun or ended is followed. */
+function follow(told) {
+  const still = performance.now() - drawn > STILL;
+  if (wanted === "live") {
+    if (still && monitor.mode === "live" && !told.live.includes(monitor.camera)) wait("The camera has stopped sending. Waiting for it…");
+    return;
+  }
+  session ??= told.session;
+  if (told.session === session) return;
+  session = told.session;
+  wait(session === 0 ? "The earlier pictures have ended: choose the time again, or live." : "Waiting for earlier pictures…");
+  if (session !== 0) connect();
 }
 
 async function look() {
