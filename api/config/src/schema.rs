@@ -213,7 +213,7 @@ schema! {
         /// Largest datagram, 1KiB to 65507B. "auto" is 1472B, or less where an interface carries less, and for samples
         /// that need more as much as the way carries within this host: up to 65000B. Between hosts nobody knows what switches
         /// and interfaces there carry: where all take jumbo frames, say "8972B". One that an interface does not carry is fragmented by IP;
-        /// "auto" does that for large samples too, eight frames each, on lines below 320 Mbit/s that lose next to nothing, see
+        /// "auto" does that for large samples too, up to 43 frames each, on lines below 320 Mbit/s that lose next to nothing, see
         /// docs/loss-recovery.md.
         max_message_size: Auto<Size> = Auto::Auto;
         /// Hand runs of datagrams to the kernel in one call, where it can do that.

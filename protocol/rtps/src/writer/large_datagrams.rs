@@ -109,7 +109,7 @@ impl Writer {
             return Longest { octets, in_frames: false, said };
         }
         if self.joins_frames() {
-            let octets = filling(usual).min(room).max(usual);
+            let octets = filling(usual, self.transmission.frames().count()).min(room).max(usual);
             return Longest { octets, in_frames: true, said: octets };
         }
         as_usual
@@ -122,7 +122,7 @@ impl Writer {
             let path = self.cfg.path_to(to);
             path.in_frames || path.max_message > self.cfg.max_message_size
         };
-        self.transmission.frames().are_joined()
+        self.transmission.frames().count() > 1
             && self.cfg.fragment_size == 0
             && !self.transmission.is_paced()
             && self.readers.iter().all(tells)

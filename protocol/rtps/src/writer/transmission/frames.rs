@@ -1,20 +1,21 @@
 //! RTPS 2.5 §8.3.8.3.2 fragmentsInSubmessage, over a network: whether a datagram may be longer than a frame, so that IP sends it in
 //! several.
 //!
-//! A datagram of eight frames has one header where eight have eight, and wakes its reader once. It is lost with any of its
-//! frames, and some paths let no such frame pass at all. So it is tried where little was lost for a while, and left when
-//! more is lost than the headers are worth. A fast line has no use for it: there the kernel cuts runs of datagrams into frames
-//! at less cost than IP does.
+//! A datagram of eight frames has one header where eight have eight, and wakes its reader once; one of 43 as many more. It is lost
+//! with any of its frames, and some paths let no such frame pass at all. So longer ones are tried where little was lost for a while,
+//! the longest where nothing was, and left when more is lost than they are worth. A fast line has no use for them: there the kernel
+//! cuts runs of datagrams into frames at less cost than IP does.
 
 use dunlin_core::{MonoTime, SequenceNumber};
 
-/// Frames of a long datagram. With more of them a header more is saved for every further frame, and as much more lost with each.
-pub(in crate::writer) const FRAMES: usize = 8;
+/// Frames of a datagram, step by step. The longest is just under 64 KiB, of which two find room in the usual window.
+const FRAMES: [usize; 3] = [1, 8, 43];
 /// Octets of an IP header, which every frame but the first has in the place of the header of UDP, rounded as IP does.
 const FRAME_MORE: usize = 8;
 /// Octets of new data after which is looked back at what was lost.
 const REVIEW: u64 = 2 << 20;
-/// One in so many octets may be missed: of long datagrams, where eight times as much is missed as of frames, and for trying them.
+/// One in so many octets may be missed: of long datagrams, where several times as much is missed as of frames (of the longest
+/// that is one datagram of a review), and for trying the first of them. Longer ones still are tried where nothing was missed.
 const MOST_MISSED: u64 = 25;
 const FEW_MISSED: u64 = 250;
 /// Reviews with next to nothing missed that come before a trial, after one that failed twice as many, up to the most.
@@ -38,27 +39,30 @@ struct Timed {
 /// with what is repaired for the first time, [`acknowledged`](Self::acknowledged) with each acknowledgment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::writer) struct Frames {
-    long: bool,
+    /// Of [`FRAMES`].
+    step: usize,
     /// Octets since the last review: sent, and missed by readers.
     sent: u64,
     missed: u64,
     /// Most octets in a millisecond since then.
     fastest: u64,
     timed: Option<Timed>,
-    /// Reviews in a row that were good, and how many of them it takes.
+    /// Reviews in a row that were good enough for the next step, and for the present one.
     good: u32,
-    needed: u32,
+    lasted: u32,
+    /// How many good ones each step takes.
+    needed: [u32; FRAMES.len()],
 }
 
 /// Octets of a datagram that fills so many frames, of which the first has room for `usual` octets.
-pub(in crate::writer) fn filling(usual: usize) -> usize {
-    usual.saturating_add(FRAME_MORE).saturating_mul(FRAMES).saturating_sub(FRAME_MORE)
+pub(in crate::writer) fn filling(usual: usize, frames: usize) -> usize {
+    usual.saturating_add(FRAME_MORE).saturating_mul(frames).saturating_sub(FRAME_MORE)
 }
 
 impl Frames {
-    /// Whether datagrams may be longer than a frame.
-    pub(in crate::writer) fn are_joined(&self) -> bool {
-        self.long
+    /// How many frames a datagram may have.
+    pub(in crate::writer) fn count(&self) -> usize {
+        FRAMES.get(self.step).copied().unwrap_or(1)
     }
 
     /// The first fragment of a change is about to leave.
@@ -80,10 +84,12 @@ impl Frames {
     /// A reader missed so many octets.
     pub(in crate::writer) fn missed(&mut self, octets: usize) {
         self.missed = self.missed.saturating_add(octets as u64);
-        if self.long && self.missed.saturating_mul(MOST_MISSED) > REVIEW {
-            self.long = false;
-            self.needed = self.needed.max(1).saturating_mul(2).min(MOST_REVIEWS);
-            self.look_afresh();
+        if self.step > 0 && self.missed.saturating_mul(MOST_MISSED) > REVIEW {
+            if let Some(needed) = self.needed.get_mut(self.step) {
+                *needed = (*needed).max(1).saturating_mul(2).min(MOST_REVIEWS);
+            }
+            self.go_to(self.step.saturating_sub(1));
+            (self.sent, self.missed) = (0, 0);
         }
     }
 
@@ -94,18 +100,29 @@ impl Frames {
             return;
         }
         let slow = (1..FAST).contains(&self.fastest);
-        let good = self.missed.saturating_mul(FEW_MISSED) <= self.sent;
+        let few = self.missed.saturating_mul(FEW_MISSED) <= self.sent;
+        let good = if self.step == 0 { few } else { self.missed == 0 };
         self.good = if good { self.good.saturating_add(1) } else { 0 };
-        if self.long && good && self.good >= self.needed {
+        self.lasted = if few { self.lasted.saturating_add(1) } else { 0 };
+        if let Some(needed) = self.needed.get_mut(self.step)
+            && self.lasted >= *needed
+        {
             // A trial that lasts makes the next one come sooner.
-            (self.needed, self.good) = (self.needed / 2, 0);
+            (*needed, self.lasted) = (*needed / 2, 0);
         }
-        self.long = slow && (self.long || self.good >= self.needed.max(1));
+        let next = self.step.saturating_add(1);
+        if !slow {
+            self.go_to(0);
+        } else if self.needed.get(next).is_some_and(|needed| self.good >= (*needed).max(1)) {
+            self.go_to(next);
+        }
         (self.sent, self.missed, self.fastest) = (0, 0, 0);
     }
 
-    fn look_afresh(&mut self) {
-        (self.sent, self.missed, self.good) = (0, 0, 0);
+    fn go_to(&mut self, step: usize) {
+        if self.step != step {
+            (self.step, self.good, self.lasted) = (step, 0, 0);
+        }
     }
 }
 
@@ -131,31 +148,62 @@ mod tests {
         }
     }
 
+    /// A sample of which one frame in `loss` is lost, and its datagram with it.
+    fn lose(frames: &mut Frames, n: i64, loss: usize) {
+        frames.begins(at(0), SequenceNumber(n), SAMPLE);
+        for _ in 0..SAMPLE / 1_404 / loss {
+            frames.missed(1_404 * frames.count());
+        }
+        frames.sent(SAMPLE);
+        frames.acknowledged(at(84), SequenceNumber(n));
+    }
+
     #[test]
     fn a_slow_line_without_loss_gets_long_datagrams() {
         let mut frames = Frames::default();
-        assert!(!frames.are_joined());
+        assert_eq!(frames.count(), 1);
         send(&mut frames, 1, 84, None);
-        assert!(!frames.are_joined(), "nothing is known yet");
+        assert_eq!(frames.count(), 1, "nothing is known yet");
         send(&mut frames, 2, 84, None);
-        assert!(frames.are_joined());
+        assert_eq!(frames.count(), 8);
+        send(&mut frames, 2, 84, None);
+        assert_eq!(frames.count(), 43);
+        send(&mut frames, 20, 84, None);
+        assert_eq!(frames.count(), 43);
         send(&mut frames, 2, 8, None);
         send(&mut frames, 2, 8, None);
-        assert!(!frames.are_joined(), "the line has become fast");
+        assert_eq!(frames.count(), 1, "the line has become fast");
     }
 
     #[test]
     fn a_line_that_loses_gets_frames() {
         let mut frames = Frames::default();
         send(&mut frames, 100, 84, Some(100));
-        assert!(!frames.are_joined());
+        assert_eq!(frames.count(), 1);
         let mut frames = Frames::default();
         send(&mut frames, 100, 84, Some(1000));
-        assert!(frames.are_joined());
+        assert_eq!(frames.count(), 8, "the longest are for lines that lose nothing");
         send(&mut frames, 100, 84, Some(125));
-        assert!(frames.are_joined(), "one frame in a thousand");
+        assert_eq!(frames.count(), 8, "one frame in a thousand");
         send(&mut frames, 2, 84, Some(12));
-        assert!(!frames.are_joined(), "one frame in a hundred");
+        assert_eq!(frames.count(), 1, "one frame in a hundred");
+    }
+
+    #[test]
+    fn the_longest_are_left_when_two_of_them_are_missed() {
+        let mut frames = Frames::default();
+        send(&mut frames, 10, 84, None);
+        frames.missed(62_000);
+        assert_eq!(frames.count(), 43, "one in two megabytes");
+        frames.missed(62_000);
+        assert_eq!(frames.count(), 8);
+        let mut long = 0;
+        for n in 1..=500 {
+            lose(&mut frames, n, 700);
+            assert!(frames.count() > 1, "one frame in 700");
+            long += u32::from(frames.count() == 43);
+        }
+        assert!(long < 25, "{long} of 500 samples left in the longest");
     }
 
     #[test]
@@ -163,9 +211,9 @@ mod tests {
         let (mut frames, mut trials, mut lost) = (Frames::default(), 0, 0);
         for n in 1..=2_000 {
             frames.begins(at(0), SequenceNumber(n), SAMPLE);
-            if frames.are_joined() {
+            if frames.count() > 1 {
                 trials += 1;
-                while frames.are_joined() {
+                while frames.count() > 1 {
                     frames.missed(11_232);
                     lost += 11_232;
                 }
@@ -180,6 +228,8 @@ mod tests {
     #[test]
     fn a_datagram_fills_its_frames() {
         // What follows the headers of IP, UDP among it, is a multiple of eight in each frame but the last.
-        assert_eq!(filling(1_472), 8 * 1_480 - 8);
+        assert_eq!(filling(1_472, 8), 8 * 1_480 - 8);
+        // Two of the longest find room in the usual window.
+        assert!(filling(1_472, FRAMES[2]) <= (127 << 10) / 2 - 1_280);
     }
 }
