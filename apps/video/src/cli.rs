@@ -134,7 +134,7 @@ pub struct Delivery {
     /// Lost datagrams are repeated; new viewers get the last group of pictures [default]
     #[arg(long, conflicts_with = "best_effort")]
     pub reliable: bool,
-    /// Nothing is repeated and writing never waits
+    /// Nothing is repeated and writing never waits for viewers
     #[arg(long)]
     pub best_effort: bool,
     /// Wait for slow viewers instead of leaving frames out

@@ -211,6 +211,9 @@ pub fn end_instances<P: Port>(port: &mut P, member: &P::Member, writer: &WriterS
     }
 }
 
+/// Octets that leave in one call, and that every socket has room for.
+const LONGEST_AT_ONCE: usize = 64 << 10;
+
 /// True when more can leave at once.
 fn send_in_turn<P: Port>(
     port: &mut P,
@@ -223,8 +226,10 @@ fn send_in_turn<P: Port>(
         turn.finish();
         return false;
     }
-    // New data of a reliable writer waits for room; that of a best-effort writer is dropped.
-    let mode = if writer.is_reliable() { port.mode() } else { SendMode::NonBlocking };
+    // New data of a reliable writer waits for room; that of a best-effort writer is dropped, unless no socket has room for all of it:
+    // on a slow line such a sample would never arrive.
+    let waits = writer.is_reliable() || out.outbox.octets() > LONGEST_AT_ONCE;
+    let mode = if waits { port.mode() } else { SendMode::NonBlocking };
     port.send(member, &out.outbox, mode);
     turn.finish_at(port.mono(member))
 }

@@ -100,7 +100,7 @@ fn best_effort_never_waits_for_the_socket() {
     let (writer, reader) = matched(&from, &to, "fast", &qos, &DataReaderQos::default());
     socket.set(true);
     for number in 0..100 {
-        from.session.write(&writer, request(number, 100_000)).unwrap();
+        from.session.write(&writer, request(number, 50_000)).unwrap();
     }
     assert_eq!(socket.waiting.load(SeqCst), 0);
     assert!(socket.dropped.load(SeqCst) >= 100, "{} sends were refused", socket.dropped.load(SeqCst));
@@ -113,14 +113,23 @@ fn best_effort_never_waits_for_the_socket() {
 
 #[test]
 fn a_reliable_write_waits_for_the_socket() {
+    waits_for_the_socket(reliable(), 0);
+}
+
+/// No socket has room for all of it: it would never arrive on a line that is slower than the processor.
+#[test]
+fn a_large_best_effort_sample_waits_for_the_socket() {
+    waits_for_the_socket((DataWriterQos::default().best_effort(), DataReaderQos::default()), 100_000);
+}
+
+fn waits_for_the_socket((writer_qos, reader_qos): (DataWriterQos, DataReaderQos), octets: usize) {
     let (socket, from, to) = nodes();
-    let (writer_qos, reader_qos) = reliable();
     let (writer, reader) = matched(&from, &to, "sure", &writer_qos, &reader_qos);
     socket.set(true);
     let written = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            from.session.write(&writer, request(7, 0)).unwrap();
+            from.session.write(&writer, request(7, octets)).unwrap();
             written.store(true, SeqCst);
         });
         eventually("the write waits", || socket.waiting.load(SeqCst) > 0);
