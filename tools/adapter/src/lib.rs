@@ -118,6 +118,15 @@ pub trait Session: Send + Sync {
     /// What the implementation says.
     fn write(&self, payload: &[u8]) -> Result<()>;
 
+    /// [`write`](Self::write) of a payload whose owner fills it again: an implementation whose sample is a vector takes that for
+    /// as long as the call lasts, instead of a copy of it.
+    ///
+    /// # Errors
+    /// What the implementation says.
+    fn write_own(&self, payload: &mut Vec<u8>) -> Result<()> {
+        self.write(payload)
+    }
+
     /// Sends what is held back.
     ///
     /// # Errors

@@ -262,7 +262,7 @@ pub(crate) fn blast(session: &dyn Session, blast: Blast) -> Result<Written> {
             stamp.copy_from_slice(&clock::now().to_le_bytes());
         }
         let begun = if blast.payload > SMALL { clock::now() } else { 0 };
-        if let Err(error) = session.write(&payload) {
+        if let Err(error) = session.write_own(&mut payload) {
             written.refused += 1;
             if written.refused > 100 {
                 return Err(error.context("more than 100 writes were refused"));

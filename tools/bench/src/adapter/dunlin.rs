@@ -171,4 +171,12 @@ impl Session for Endpoints {
         let Some(writer) = self.writers.first() else { return Ok(()) };
         write(writer, payload)
     }
+
+    fn write_own(&self, payload: &mut Vec<u8>) -> Result<()> {
+        let Some(writer) = self.writers.first() else { return Ok(()) };
+        let sample = Octets { data: std::mem::take(payload) };
+        let written = writer.write(&sample);
+        *payload = sample.data;
+        Ok(written?)
+    }
 }
