@@ -15,8 +15,10 @@ use core::ops::Bound;
 use dunlin_core::{Duration, EntityId, Guid, MonoTime, SequenceNumber, SnRange};
 use dunlin_wire::GroupDigest;
 
+use torn::Torn;
 use writers::{GroupWriters, Writers};
 
+mod torn;
 mod writers;
 
 /// Time from the first question of a writer how far it is to the second; it doubles with each that changes nothing.
@@ -101,6 +103,7 @@ pub struct Presentation<T> {
     patience: Duration,
     /// Whose changes were shown last: the others come first now.
     served: Source,
+    torn: Torn,
 }
 
 impl<T> Release<T> {
@@ -120,6 +123,8 @@ struct Publisher<T> {
     settled_with: Option<(SequenceNumber, GroupDigest)>,
     /// A set that is given up although some of it may still come.
     given_up: Option<SequenceNumber>,
+    /// The writer that was created last of those that were ever met.
+    youngest: EntityId,
     /// Was released, but found no room; with its octets.
     refused: Option<(Unit<T>, usize)>,
     /// What waited behind that when all its writers were lost and one was met again, which has numbers of its own.
@@ -252,6 +257,7 @@ impl<T> Default for Publisher<T> {
             settled: SequenceNumber::ZERO,
             settled_with: None,
             given_up: None,
+            youngest: EntityId::UNKNOWN,
             refused: None,
             former: VecDeque::new(),
             writers: Writers::default(),
@@ -272,16 +278,21 @@ impl<T> Presentation<T> {
             max_octets,
             patience,
             served: (Guid::UNKNOWN, EntityId::UNKNOWN),
+            torn: Torn::default(),
         }
     }
 
     /// A reader has met a writer. What its publisher says of its writers is `understood` if it is sure to be made as here;
     /// otherwise that shows when it is the same as what is [known](Self::writers_known) once.
     pub fn matched(&mut self, stream: Stream, reliable: bool, durable: bool, understood: bool) {
-        let publisher = self.publishers.entry(stream.source()).or_default();
+        let source = stream.source();
+        let publisher = self.publishers.entry(source).or_default();
         if publisher.live().next().is_none() {
             publisher.begin_anew();
+            self.torn.note(source, publisher.youngest, publisher.given_up);
+            publisher.given_up = self.torn.take(source, stream.writer.entity_id);
         }
+        publisher.youngest = publisher.youngest.max(stream.writer.entity_id);
         if understood {
             publisher.writers.understand();
         }
@@ -416,7 +427,13 @@ impl<T> Presentation<T> {
     ) {
         // What is shown may make room for what found none before it.
         while self.pass(now, patient, &mut show) && self.refused().next().is_some() {}
-        self.publishers.retain(|_, publisher| !publisher.is_over());
+        self.publishers.retain(|source, publisher| {
+            let over = publisher.is_over();
+            if over {
+                self.torn.note(*source, publisher.youngest, publisher.given_up);
+            }
+            !over
+        });
     }
 
     /// Looks at each publisher once; whether anything was shown.
@@ -548,7 +565,6 @@ impl<T> Publisher<T> {
         }
         self.streams.clear();
         (self.settled, self.settled_with) = (SequenceNumber::ZERO, None);
-        self.given_up = None;
         self.writers.begin_anew();
     }
 
@@ -588,6 +604,15 @@ impl<T> Publisher<T> {
         let here = self.waiting.range(set..*number).next_back().map_or(set, |(last, _)| *last);
         let after = entry.set.map_or(*number, |next| next.min(*number).max(here.next()));
         Some(End { last: after.previous(), after })
+    }
+
+    /// Whether something behind all that is here is lost for good, in every stream that may have had it. Of an open set that is one
+    /// more change, or what ended it.
+    fn lacks_what_follows(&self) -> bool {
+        let here = self.waiting.last_key_value().map_or(self.settled, |(last, _)| *last);
+        let reached = self.reached();
+        let lost = |holes: SnRange| holes.last > here && holes.last <= reached;
+        self.live().any(|stream| stream.holes.is_some_and(lost))
     }
 
     /// The publisher has these writers, as of this number or later.
@@ -644,7 +669,7 @@ impl<T> Publisher<T> {
         {
             return Some(self.cut(end.last, whole));
         }
-        if full || (end.is_none() && self.live().next().is_none()) {
+        if full || (end.is_none() && (self.live().next().is_none() || self.lacks_what_follows())) {
             self.given_up = Some(set);
             return Some(self.cut(first, false));
         }

@@ -11,7 +11,7 @@ use dunlin_discovery::DiscoveredWriter;
 use dunlin_filter::Verdict;
 use dunlin_qos::ReliabilityKind;
 use dunlin_rtps::{ChangeKind, Delivery, DeliverySink, Received};
-use dunlin_wire::{HeartbeatGroup, Submessages};
+use dunlin_wire::{Heartbeat, Submessages};
 
 use crate::matching;
 use crate::output::Event;
@@ -139,15 +139,26 @@ impl<'a> CacheSink<'a> {
 }
 
 impl CacheSink<'_> {
-    /// What a HEARTBEAT says of its publisher, for a reader that has everything it announces.
-    pub(crate) fn note_group(&mut self, writer: Guid, report: Option<&HeartbeatGroup>) {
-        let group = self.slot.group().filter(|group| group.is_by_publisher());
-        let known = group.zip(matching::find(self.writers, writer)).zip(report);
-        if let Some(((group, writer), report)) = known {
-            let stream = staging::stream(group, writer, self.slot.id());
-            let writers = report.digests.map(|digests| digests.writer_set);
-            self.store.arrivals.passed = Some((stream, [report.current_gsn, report.last_gsn], writers));
-        }
+    /// Whether what arrives waits for others.
+    pub(crate) fn waits(&self) -> bool {
+        self.slot.group().is_some()
+    }
+
+    /// What a HEARTBEAT says of its publisher, or of its writer where that stands for itself, for a reader that has everything it
+    /// announces.
+    pub(crate) fn note_passed(&mut self, writer: Guid, heartbeat: &Heartbeat) {
+        let Some((group, writer)) = self.slot.group().zip(matching::find(self.writers, writer)) else {
+            return;
+        };
+        let (numbers, writers) = match &heartbeat.group {
+            _ if !group.is_by_publisher() => ([heartbeat.last_sn; 2], None),
+            Some(report) => {
+                ([report.current_gsn, report.last_gsn], report.digests.map(|digests| digests.writer_set))
+            }
+            None => return,
+        };
+        let stream = staging::stream(group, writer, self.slot.id());
+        self.store.arrivals.passed = Some((stream, numbers, writers));
     }
 
     /// Whether the reader has had a change by another way, and minds. A writer that comes back revives its instances by what it

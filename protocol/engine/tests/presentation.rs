@@ -7,7 +7,9 @@ use std::sync::Arc;
 use common::*;
 use dunlin_cache::InstanceState;
 use dunlin_core::{Duration, EntityId, Locator, SequenceNumber, VendorId};
-use dunlin_engine::{Event, PublisherGroup, ReaderSlot, SubscriberGroup, Tuning, WriterSlot};
+use dunlin_engine::{
+    Event, ParticipantConfig, PublisherGroup, ReaderSlot, SubscriberGroup, Tuning, WriterSlot,
+};
 use dunlin_qos::{DataReaderQos, DataWriterQos, PresentationAccessScope, PublisherQos, SubscriberQos};
 use dunlin_rtps::ChangeKind;
 use dunlin_wire::{GroupDigest, GroupDigests, Message, Submessage, params};
@@ -476,4 +478,70 @@ fn changes_ends_and_heartbeats_say_which_writers_there_are() {
         }
     }
     assert!(changes >= 5 && heartbeats >= 2, "{changes} and {heartbeats}");
+}
+
+/// The writer's participant takes the reader's for gone, not the reverse, and so keeps nothing for it.
+fn lose_the_reader(net: &mut Net, writer: &WriterSlot, meanwhile: impl FnOnce(&mut Net)) {
+    net.loss = 1_000;
+    meanwhile(net);
+    net.run_until(|_| writer.matched_readers().is_empty());
+    net.loss = 0;
+    net.run_until(|_| !writer.matched_readers().is_empty());
+    net.settle();
+}
+
+fn end_set(net: &mut Net, sets: &PublisherGroup, writer: &WriterSlot) {
+    let end = sets.end_set().flatten().expect("there is a set");
+    net.with(0, |_, now, out| _ = writer.end_set(now, &end, out));
+}
+
+#[test]
+fn a_set_whose_end_is_lost_is_told_to_be_lost_although_nothing_follows() {
+    for scope in [PresentationAccessScope::Topic, PresentationAccessScope::Group] {
+        let lease = |index| Duration::from_secs(if index == 0 { 60 } else { 2 });
+        let short = ms(500);
+        let configs = (0..2).map(|index| ParticipantConfig {
+            lease_duration: lease(index),
+            announcement_period: short,
+            ..config(index)
+        });
+        let mut net = Net::with_configs(configs);
+        net.start();
+        let group = group(&net, scope);
+        let ((writer, sets), reader) =
+            (writer_of_sets(&mut net, "T", scope), reader(&mut net, "T", scope, &group, 0));
+        net.settle();
+        sets.begin_set();
+        net.write(0, &writer, 1, &[1]).expect("no limit");
+        net.settle();
+        lose_the_reader(&mut net, &writer, |net| end_set(net, &sets, &writer));
+        assert_eq!(reader.matched_writers().len(), 1);
+        assert!(reader.is_empty(), "{scope:?}: its set has no end");
+        assert_eq!(reader.samples_lost(), 2, "{scope:?}: the sample and the end");
+    }
+}
+
+#[test]
+fn a_set_of_a_deleted_writer_stays_torn_when_the_next_writer_goes_on_with_it() {
+    let scope = PresentationAccessScope::Group;
+    let mut net = Net::started(2);
+    let group = group(&net, scope);
+    let ((first, sets), reader) =
+        (writer_of_sets(&mut net, "T", scope), reader(&mut net, "T", scope, &group, 0));
+    net.settle();
+    sets.begin_set();
+    net.write(0, &first, 1, &[1]).expect("no limit");
+    net.settle();
+    net.with(0, |participant, now, out| participant.delete_writer(now, &first, out));
+    net.run_until(|_| reader.matched_writers().is_empty());
+    let second = writer_of(&mut net, "T", scope, &sets);
+    net.settle();
+    for n in [2, 3] {
+        net.write(0, &second, 1, &[n]).expect("no limit");
+        end_set(&mut net, &sets, &second);
+        net.settle();
+        sets.begin_set();
+    }
+    let shown: Vec<u8> = net.take(1, &reader).iter().map(number).collect();
+    assert_eq!((shown, reader.samples_lost()), (vec![3], 2), "one of each writer");
 }

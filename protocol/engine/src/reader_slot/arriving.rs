@@ -224,8 +224,8 @@ impl Protocol {
             Submessage::Heartbeat(heartbeat) => {
                 let news = reader.on_heartbeat(now, state.into(), heartbeat, sink, outbox);
                 let writer = Guid::new(source, heartbeat.writer_id);
-                if heartbeat.group.is_some() && reader.has_passed(writer, heartbeat.last_sn) {
-                    sink.note_group(writer, heartbeat.group.as_ref());
+                if sink.waits() && reader.has_passed(writer, heartbeat.last_sn) {
+                    sink.note_passed(writer, heartbeat);
                 }
                 if news {
                     self.note_written(now, writer, heartbeat.last_sn, WriterSign::Announcement);

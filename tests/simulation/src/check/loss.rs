@@ -243,10 +243,10 @@ impl Pair<'_> {
     }
 
     /// What was written before the writer met the reader is for others; the reader counts it only if it delivered something
-    /// of it.
+    /// of it, be it the end of an instance, which nobody takes as a sample.
     fn overheard(&self, number: u64, change: &Written) -> bool {
         let before = self.by_writer.first().is_some_and(|(met, _)| change.at <= *met);
-        let began = || !self.shows_all() || self.ends().is_some_and(|(first, _)| first < number);
+        let began = || !self.shows_all() || (1..number).any(|n| self.arrives(n));
         let kept = self.keeps_all() && self.offered.max_samples.is_none();
         before && !kept && began()
     }
@@ -547,6 +547,17 @@ mod tests {
         assert_eq!(story.verdict(), (0, 3, vec![]));
         story.received = Story::new([2, 6, 9, 10]).received;
         assert_eq!(story.verdict(), (2, 5, vec![]));
+    }
+
+    #[test]
+    fn the_end_of_an_instance_that_is_overheard_is_the_first_that_a_volatile_reader_delivers() {
+        let mut story = Story::new(6..=10);
+        (story.by_writer, story.by_reader) = (vec![(55, None)], vec![(15, None)]);
+        assert_eq!(story.verdict(), (0, 0, vec![]));
+        story.changes[1].kind = ChangeKind::Unregistered;
+        assert_eq!(story.verdict(), (0, 3, vec![]), "3 to 5 lie behind number 2");
+        story.by_reader = vec![(IN_FLIGHT + 21, None)];
+        assert_eq!(story.verdict(), (0, 0, vec![]), "which was not on its way any more when the reader came");
     }
 
     #[test]

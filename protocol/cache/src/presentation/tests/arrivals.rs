@@ -80,3 +80,55 @@ fn a_set_is_not_whole_that_a_reader_lost_its_writer_in() {
         assert_eq!((shown.units.len(), shown.lost), (0, had as usize + 3), "had {had}, both {both}");
     }
 }
+
+/// A writer that has lost a reader keeps nothing for it: what ends a set may be gone then, and nothing be written behind it.
+#[test]
+fn a_coherent_set_whose_end_is_lost_is_given_up_although_nothing_follows() {
+    let (mut waiting, mut shown) = (with_streams(2), Shown::default());
+    let passed = |waiting: &mut Presentation<i64>, n: u8, [number, last]: [i64; 2]| {
+        waiting.announced(stream(n), SequenceNumber(last));
+        waiting.passed(stream(n), SequenceNumber(number), None);
+    };
+    (1..=2).for_each(|n| offer(&mut waiting, n, place(1, i64::from(n), Some((1, 1)), false)));
+    (1..=2).for_each(|n| passed(&mut waiting, n, [3, n.into()]));
+    release(&mut waiting, &mut shown);
+    assert_eq!((shown.units.len(), shown.lost), (0, 0), "number 3 is of others, and the set is open");
+    passed(&mut waiting, 1, [4, 4]);
+    release(&mut waiting, &mut shown);
+    assert_eq!((shown.units.len(), shown.lost), (0, 0), "the second writer may still bring the end");
+    passed(&mut waiting, 2, [4, 4]);
+    release(&mut waiting, &mut shown);
+    assert_eq!((shown.units.len(), shown.lost), (0, 2));
+    (1..=2).for_each(|n| offer(&mut waiting, n, place(3, 4 + i64::from(n), Some((3, 5)), false)));
+    (1..=2).for_each(|n| offer(&mut waiting, n, place(4, 7, Some((3, 5)), true)));
+    release(&mut waiting, &mut shown);
+    assert_eq!((shown.units, shown.lost), (vec![vec![5, 6]], 2), "the next one is whole");
+}
+
+/// All writers that somebody here listens to are deleted in the middle of a set, and the publisher goes on with a new one.
+#[test]
+fn a_coherent_set_stays_torn_when_a_writer_that_is_created_later_goes_on_with_it() {
+    let (mut waiting, mut shown) = (with_streams(1), Shown::default());
+    let set = |waiting: &mut Presentation<i64>, n: u8, [sn, number, first]: [i64; 3]| {
+        offer(waiting, n, place(sn, number, Some((sn, first)), false));
+        offer(waiting, n, place(sn + 1, number + 1, Some((sn, first)), true));
+    };
+    offer(&mut waiting, 1, place(1, 1, Some((1, 1)), false));
+    waiting.writer_lost(stream(1));
+    release(&mut waiting, &mut shown);
+    assert_eq!(shown.lost, 1);
+    waiting.matched(stream(2), true, false, true);
+    set(&mut waiting, 2, [1, 2, 1]);
+    set(&mut waiting, 2, [3, 4, 4]);
+    release(&mut waiting, &mut shown);
+    assert_eq!((&shown.units, shown.lost), (&vec![vec![4]], 2), "the next one is whole");
+    // In another life it has the same names, and numbers its changes anew.
+    offer(&mut waiting, 2, place(5, 6, Some((5, 6)), false));
+    waiting.writer_lost(stream(2));
+    release(&mut waiting, &mut shown);
+    assert_eq!(shown.lost, 3);
+    waiting.matched(stream(2), true, false, true);
+    set(&mut waiting, 2, [1, 6, 6]);
+    release(&mut waiting, &mut shown);
+    assert_eq!((shown.units, shown.lost), (vec![vec![4], vec![6]], 3));
+}
