@@ -70,6 +70,11 @@ impl Problems {
         }
     }
 
+    /// Whether no more are told.
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.len() >= MAX_PROBLEMS
+    }
+
     /// An error of one problem.
     pub(crate) fn of(origin: Origin, text: String) -> ConfigError {
         let mut problems = Self::default();

@@ -10,7 +10,7 @@ mod values;
 
 use std::fmt;
 
-use roxmltree::{Document, Node, ParsingOptions};
+use roxmltree::{Document, Node, NodeId, ParsingOptions};
 
 use crate::profiles::Entity;
 use crate::value::{Raw, quoted};
@@ -195,8 +195,16 @@ struct Draft<'d> {
     /// Every profile, with its base.
     bases: Vec<(String, Option<String>)>,
     /// Keys of the schema.
-    keys: Vec<(String, String)>,
+    keys: Vec<Wanted>,
     left_out: Vec<LeftOut>,
+}
+
+/// A key of the schema, and where it came from.
+struct Wanted {
+    key: String,
+    value: String,
+    node: NodeId,
+    what: String,
 }
 
 impl Draft<'_> {
@@ -212,18 +220,56 @@ impl Draft<'_> {
     fn set_key(&mut self, node: Node<'_, '_>, what: &str, key: &str, value: &str) {
         match Config::default().set(key, value) {
             Ok(()) => {
-                self.keys.retain(|(known, _)| known != key);
-                self.keys.push((key.to_owned(), value.to_owned()));
+                self.keys.retain(|known| known.key != key);
+                self.want(node, what, key, value);
             }
             Err(error) => self.leave_out(node, what, error.to_string()),
         }
     }
 
-    fn finish(mut self, dialect: Dialect) -> Result<Import, ImportError> {
+    fn want(&mut self, node: Node<'_, '_>, what: &str, key: &str, value: &str) {
+        let (key, value, what) = (key.to_owned(), value.to_owned(), what.to_owned());
+        self.keys.push(Wanted { key, value, node: node.id(), what });
+    }
+
+    /// The configuration of the keys. What contradicts the others, or our defaults, is left out.
+    fn settle(&mut self) -> Config {
         let mut config = Config::default();
-        for (key, value) in &self.keys {
-            config.set(key, value).map_err(ImportError::Unusable)?;
+        let mut left = std::mem::take(&mut self.keys);
+        // Together they may be fine where one alone is not.
+        let mut all = config.clone();
+        if left.iter().all(|wanted| all.set(&wanted.key, &wanted.value).is_ok()) && all.check().is_ok() {
+            self.keys = left;
+            return all;
         }
+        loop {
+            let before = left.len();
+            for wanted in std::mem::take(&mut left) {
+                let mut tried = config.clone();
+                match tried.set(&wanted.key, &wanted.value).and_then(|()| tried.check()) {
+                    Ok(()) => {
+                        config = tried;
+                        self.keys.push(wanted);
+                    }
+                    Err(_) => left.push(wanted),
+                }
+            }
+            if left.len() == before {
+                break;
+            }
+        }
+        for Wanted { key, value, node, what } in left {
+            let mut tried = config.clone();
+            let why = tried.set(&key, &value).and_then(|()| tried.check()).err();
+            if let (Some(node), Some(why)) = (self.document.get_node(node), why) {
+                self.leave_out(node, what, why.to_string());
+            }
+        }
+        config
+    }
+
+    fn finish(mut self, dialect: Dialect) -> Result<Import, ImportError> {
+        let config = self.settle();
         let known: Vec<String> = self.bases.iter().map(|(name, _)| name.clone()).collect();
         let mut toml = keys_as_toml(&config, &self.keys);
         for (name, base) in std::mem::take(&mut self.bases) {
@@ -249,15 +295,15 @@ impl Draft<'_> {
 }
 
 /// The keys that were set, section by section.
-fn keys_as_toml(config: &Config, keys: &[(String, String)]) -> String {
+fn keys_as_toml(config: &Config, keys: &[Wanted]) -> String {
     let mut toml = String::new();
-    let mut sections: Vec<&str> = keys.iter().filter_map(|(key, _)| key.split('.').next()).collect();
+    let mut sections: Vec<&str> = keys.iter().filter_map(|wanted| wanted.key.split('.').next()).collect();
     sections.sort_unstable();
     sections.dedup();
     for section in sections {
         toml.push_str(&format!("\n[{section}]\n"));
-        for (key, _) in keys {
-            if let Some((of, name)) = key.split_once('.').filter(|(of, _)| *of == section) {
+        for wanted in keys {
+            if let Some((of, name)) = wanted.key.split_once('.').filter(|(of, _)| *of == section) {
                 let value = config.get(&format!("{of}.{name}")).unwrap_or_default();
                 toml.push_str(&format!("{name} = {value}\n"));
             }

@@ -107,9 +107,8 @@ impl Config {
             return self.assign(index, &Raw::Plain(value.into()), origin, problems);
         }
         let words = name.strip_prefix(PREFIX).unwrap_or(name).to_lowercase();
-        let (section, key) = words.split_once('_').unwrap_or((&words, ""));
         // Other programs may have variables that begin like ours, but not with a section.
-        if let Some(section) = nearest(section, SECTIONS.iter().map(|(known, _)| *known)) {
+        if let Some((section, key)) = section_meant(&words) {
             let meant = meant(section, key).map(Key::variable);
             problems.add(origin, format!("no key has this variable{}", suggestion(meant.as_deref())));
         }
@@ -125,9 +124,10 @@ impl Config {
 
     fn apply_toml(&mut self, name: &str, text: &str, problems: &mut Problems) {
         let path: Arc<str> = name.into();
+        // Of every key the line is wanted, so the text is looked through once.
+        let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
         let at = |offset: usize| {
-            let before = text.as_bytes().get(..offset).unwrap_or(text.as_bytes());
-            let line = before.iter().filter(|octet| **octet == b'\n').count() + 1;
+            let line = ends.partition_point(|end| *end < offset) + 1;
             Origin::File { path: Arc::clone(&path), line }
         };
         let table = match DeTable::parse(text) {
@@ -138,6 +138,9 @@ impl Config {
             }
         };
         for (section, value) in table {
+            if problems.is_full() {
+                return;
+            }
             let origin = at(section.span().start);
             let section = section.into_inner();
             match value.into_inner() {
@@ -149,6 +152,10 @@ impl Config {
                 }
                 DeValue::Table(keys) => {
                     for (key, value) in keys {
+                        // To find what was meant takes time, so nobody looks for it where it is not told.
+                        if problems.is_full() {
+                            return;
+                        }
                         let origin = at(key.span().start);
                         self.apply_entry(
                             &section,
@@ -246,6 +253,18 @@ pub(crate) fn raw(value: DeValue<'_>) -> Raw {
 
 fn suggestion(meant: Option<&str>) -> String {
     meant.map(|name| format!("; did you mean {name}?")).unwrap_or_default()
+}
+
+/// The section that the words of a variable begin with, or nearly so, and what stands behind it. A section may have several
+/// words itself, and is compared with as many.
+fn section_meant(words: &str) -> Option<(&'static str, &str)> {
+    let ends = words.match_indices('_').map(|(at, _)| at).chain([words.len()]);
+    ends.enumerate().take(2).find_map(|(underscores, end)| {
+        let (beginning, rest) = words.split_at_checked(end)?;
+        let alike = |name: &&str| name.matches('_').count() == underscores;
+        let section = nearest(beginning, SECTIONS.iter().map(|(known, _)| *known).filter(alike))?;
+        Some((section, rest.strip_prefix('_').unwrap_or(rest)))
+    })
 }
 
 /// The key that was meant: one of that name in another section, or a near miss in this one, or one anywhere.

@@ -35,8 +35,14 @@ use crate::value::{Raw, quoted};
 
 /// Longest chain of bases.
 const MAX_BASES: usize = 32;
-/// Octets of the longest name.
+/// Octets of the longest name of a profile, and of topics.
 const MAX_NAME: usize = 256;
+/// Most profiles.
+pub(crate) const MAX_PROFILES: usize = 1_000;
+/// Most settings of one section.
+const MAX_SETTINGS: usize = 1_000;
+/// Most looks at whether a section is about a topic, while all that can come out of profiles is tried.
+const MAX_LOOKS: usize = 1_000_000;
 
 /// A kind of entity that has a QoS.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -233,11 +239,17 @@ impl Profiles {
     /// Takes the table `profile` of a file.
     pub(crate) fn read(&mut self, table: DeTable<'_>, at: &dyn Fn(usize) -> Origin, problems: &mut Problems) {
         for (name, value) in table {
+            if problems.is_full() {
+                return;
+            }
             let origin = at(name.span().start);
             let name = name.into_inner().into_owned();
             match value.into_inner() {
                 _ if name.is_empty() || name.len() > MAX_NAME => {
                     problems.add(origin, "the name of a profile has 1 to 256 octets".into());
+                }
+                _ if self.0.len() >= MAX_PROFILES => {
+                    return problems.add(origin, format!("more than {MAX_PROFILES} profiles"));
                 }
                 DeValue::Table(contents) => {
                     let profile = read_profile(&name, contents, origin, at, problems);
@@ -257,7 +269,11 @@ impl Profiles {
 
     /// Whether bases exist, chains end, and what comes out can be used.
     fn check(&self, problems: &mut Problems) {
+        let mut looks = 0_usize;
         for (name, profile) in &self.0 {
+            if problems.is_full() {
+                return;
+            }
             let mut add =
                 |text: String| problems.add(profile.origin.clone(), format!("profile '{name}': {text}"));
             match self.chain(name) {
@@ -266,12 +282,18 @@ impl Profiles {
                     add("its bases go in a circle, or are more than 32".into())
                 }
                 Ok(chain) => {
-                    let filters =
-                        chain.iter().flat_map(|profile| &profile.blocks).filter_map(|b| b.topic.as_deref());
-                    let mut topics: Vec<String> = filters.map(an_example).collect();
+                    let blocks = || chain.iter().flat_map(|profile| &profile.blocks);
+                    let mut topics: Vec<String> =
+                        blocks().filter_map(|block| block.topic.as_deref()).map(an_example).collect();
                     topics.push(String::new());
                     topics.sort_unstable();
                     topics.dedup();
+                    looks += topics.len() * blocks().count();
+                    if looks > MAX_LOOKS {
+                        return add(
+                            "so many sections are about so many topics that they are not tried".into()
+                        );
+                    }
                     topics.iter().filter_map(|topic| self.first_problem(name, topic)).take(1).for_each(add);
                 }
             }
@@ -339,6 +361,9 @@ fn read_profile(
 ) -> Profile {
     let mut profile = Profile { base: None, blocks: Vec::new(), origin };
     for (key, value) in contents {
+        if problems.is_full() {
+            break;
+        }
         let origin = at(key.span().start);
         let key = key.into_inner().into_owned();
         let Some(entity) = Entity::named(&key) else {
@@ -397,7 +422,10 @@ fn read_block(
                 }
             }
             DeValue::String(topic) if path == "topic" && entity.has_topic() => {
-                block.topic = Some(topic.into_owned())
+                if topic.len() > MAX_NAME {
+                    problems.add(origin, format!("topic: more than {MAX_NAME} octets"));
+                }
+                block.topic = Some(topic.into_owned()).filter(|topic| topic.len() <= MAX_NAME);
             }
             other => add_setting(&mut block, path, raw(other), origin, problems),
         }
@@ -406,7 +434,13 @@ fn read_block(
 }
 
 fn add_setting(block: &mut Block, path: String, raw: Raw, origin: Origin, problems: &mut Problems) {
+    if problems.is_full() {
+        return;
+    }
     match block.entity.accepts(&path, &raw) {
+        Ok(()) if block.settings.len() >= MAX_SETTINGS => {
+            problems.add(origin, format!("more than {MAX_SETTINGS} settings in one section"));
+        }
         Ok(()) => block.settings.push((path, raw)),
         Err(refusal) => problems.add(origin, format!("{path:.100} {refusal}")),
     }

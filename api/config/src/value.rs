@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use dunlin_core::Duration;
+use dunlin_core::{Duration, is_harmful};
 
 use crate::units;
 
@@ -76,7 +76,8 @@ pub(crate) fn quoted(text: &str) -> String {
     for c in text.chars() {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
-            c if c.is_control() => out.push_str(&format!("\\u{:04X}", c as u32)),
+            // None of them is beyond the plane that four digits name.
+            c if is_harmful(c) => out.push_str(&format!("\\u{:04X}", c as u32)),
             c => out.push(c),
         }
     }
@@ -464,6 +465,7 @@ mod tests {
     #[test]
     fn texts_are_quoted_and_long_ones_cut() {
         assert_eq!("a\"b\\c\n".to_string().print(), "\"a\\\"b\\\\c\\u000A\"");
+        assert_eq!("a\u{202e}b\u{9b}".to_string().print(), "\"a\\u202Eb\\u009B\"");
         let long = text(&"ä".repeat(1_000)).to_string();
         assert!(long.chars().count() <= MAX_SHOWN + 1 && long.ends_with('…'));
     }

@@ -55,16 +55,16 @@ fn read_element(node: Node<'_, '_>, above: &str, draft: &mut Draft<'_>) {
             let key = if peers { "discovery.peers" } else { "network.interfaces" };
             match take("address").or_else(|| take("name")) {
                 // Collected here, checked together.
-                Some(value) => draft.keys.push((key.to_owned(), value.to_owned())),
+                Some(value) => draft.want(node, key, key, value),
                 None => draft.leave_out(node, path.as_str(), "it has neither name nor address"),
             }
         }
         "Domain/Internal/SocketReceiveBufferSize" => match take("min") {
-            Some(size) => draft.set_key(node, &path, "network.receive_buffer", size),
+            Some(size) => draft.set_key(node, &path, "network.receive_buffer", &in_our_units(size)),
             None => draft.leave_out(node, path.as_str(), "it has no min"),
         },
         "Domain/Internal/SocketSendBufferSize" => match take("min") {
-            Some(size) => draft.set_key(node, &path, "network.send_buffer", size),
+            Some(size) => draft.set_key(node, &path, "network.send_buffer", &in_our_units(size)),
             None => draft.leave_out(node, path.as_str(), "it has no min"),
         },
         _ if elements(node).next().is_some() => {
@@ -80,7 +80,7 @@ fn read_element(node: Node<'_, '_>, above: &str, draft: &mut Draft<'_>) {
 fn read_value(node: Node<'_, '_>, path: &str, draft: &mut Draft<'_>) {
     let value = text(node);
     if let Some((_, key)) = SAME.iter().find(|(known, _)| *known == path) {
-        return draft.set_key(node, path, key, &value.replace(' ', ""));
+        return draft.set_key(node, path, key, &in_our_units(&value));
     }
     let wrong = format!("{value:.100} has no counterpart");
     match (path, value.as_str()) {
@@ -116,11 +116,24 @@ fn read_value(node: Node<'_, '_>, path: &str, draft: &mut Draft<'_>) {
     }
 }
 
+/// A size or time in the units that mean the same here: its kB, MB and GB are powers of two, an hour is `hr`, and what has no
+/// end is `inf`.
+fn in_our_units(value: &str) -> String {
+    const UNITS: &[(&str, &str)] =
+        &[("kB", "KiB"), ("MB", "MiB"), ("GB", "GiB"), ("hr", "h"), ("inf", "infinite")];
+    let value = value.replace(' ', "");
+    let (number, unit) = value.split_at(value.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(value.len()));
+    match UNITS.iter().find(|(theirs, _)| *theirs == unit) {
+        Some((_, ours)) => format!("{number}{ours}"),
+        None => value,
+    }
+}
+
 /// The values of a list that were collected one by one become one.
 fn join_list(key: &str, draft: &mut Draft<'_>) {
     let values: Vec<String> =
-        draft.keys.iter().filter(|(known, _)| known == key).map(|(_, value)| value.clone()).collect();
-    draft.keys.retain(|(known, _)| known != key);
+        draft.keys.iter().filter(|known| known.key == key).map(|known| known.value.clone()).collect();
+    draft.keys.retain(|known| known.key != key);
     if !values.is_empty() {
         let root = draft.document.root_element();
         draft.set_key(root, key, key, &values.join(","));

@@ -7,7 +7,6 @@ use roxmltree::Node;
 
 use super::values::value;
 use super::{Dialect, Draft, elements, text};
-use crate::Config;
 use crate::value::Raw;
 
 const OTHER: &str =
@@ -58,7 +57,6 @@ fn builtin(part: Node<'_, '_>, draft: &mut Draft<'_>) {
                     _ => leave(field, draft),
                 }
             }
-            check_lease(part, draft);
         }
         _ => leave(part, draft),
     }
@@ -69,20 +67,6 @@ fn duration(field: Node<'_, '_>, key: &str, draft: &mut Draft<'_>) {
     match value(field, key, Dialect::FastDds) {
         Ok(Raw::Text(duration)) => draft.set_key(field, &what, key, &duration),
         _ => draft.leave_out(field, what, "expected sec and nanosec, or DURATION_INFINITY"),
-    }
-}
-
-/// A lease that is not longer than the time between announcements, be it ours by default, is left out.
-fn check_lease(node: Node<'_, '_>, draft: &mut Draft<'_>) {
-    let of_lease = |key: &str| matches!(key, "discovery.lease_duration" | "discovery.announcement_period");
-    let mut config = Config::default();
-    for (key, value) in draft.keys.iter().filter(|(key, _)| of_lease(key)) {
-        // It was set before, to see whether it fits.
-        _ = config.set(key, value);
-    }
-    if let Err(error) = config.check() {
-        draft.keys.retain(|(key, _)| !of_lease(key));
-        draft.leave_out(node, "lease and announcements", error.to_string());
     }
 }
 

@@ -4,7 +4,7 @@ use roxmltree::Node;
 
 use super::values::value;
 use super::{Block, Dialect, Draft, elements, fast_dds, text};
-use crate::profiles::Entity;
+use crate::profiles::{Entity, MAX_PROFILES};
 use crate::value::Raw;
 
 /// What a profile means that does not say it.
@@ -83,8 +83,13 @@ fn new_profile(
         return None;
     };
     let base = node.attribute("base_name").map(full);
+    let is_full = draft.bases.len() >= MAX_PROFILES;
     match draft.bases.iter_mut().find(|(known, _)| *known == name) {
         Some((_, known)) => *known = base.or(known.take()),
+        None if is_full => {
+            draft.leave_out(node, format!("'{name:.100}'"), format!("more than {MAX_PROFILES} profiles"));
+            return None;
+        }
         None => draft.bases.push((name.clone(), base)),
     }
     Some(name)

@@ -139,7 +139,7 @@ fn the_participant_of_fast_dds() {
                  </leaseDuration></discovery_config></builtin></rtps></participant></profiles>";
     let import = Import::from_xml(short).unwrap();
     assert!(!import.toml.contains("lease"), "{}", import.toml);
-    assert_eq!(import.left_out[0].what, "lease and announcements");
+    assert_eq!(import.left_out[0].what, "<leaseDuration>");
 }
 
 /// What is carried over is what was written, or it is reported.
@@ -212,12 +212,80 @@ fn the_configuration_of_cyclone_dds() {
     assert_eq!(config.discovery.peers, ["192.0.2.9", "host:7410"]);
     assert_eq!((config.network.ipv4, config.network.ipv6, config.ports.base), (false, true, 8000));
     assert_eq!(config.discovery.lease_duration, Duration::from_secs(20));
-    assert_eq!(config.get("network.receive_buffer").as_deref(), Some("\"10MB\""));
+    assert_eq!(config.get("network.receive_buffer").as_deref(), Some("\"10MiB\""), "as it counts them");
     let report = import.left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     for part in ["priority of", "SPDPInterval", "max of", "SquashParticipants", "Tracing/Verbosity"] {
         assert!(report.contains(part), "{report}");
     }
     assert_eq!(import.left_out.len(), 5, "{report}");
+}
+
+/// What does not go with the rest, or with our defaults, does not take the rest with it.
+#[test]
+fn keys_of_cyclone_dds_that_contradict_others_are_left_out() {
+    let imported = |discovery: &str| {
+        let text = format!(
+            "<CycloneDDS><Domain><General><MaxMessageSize>64 kB</MaxMessageSize></General>\
+             <Discovery><Tag>t</Tag>{discovery}</Discovery></Domain></CycloneDDS>"
+        );
+        let import = Import::from_xml(&text).unwrap();
+        let report: Vec<String> = import.left_out.iter().map(ToString::to_string).collect();
+        (Config::from_toml("i.toml", &import.toml).unwrap(), report.join("\n"))
+    };
+    // Its lease is 10 s by default, as is ours, and it takes a longer period.
+    let (config, report) = imported("<SPDPInterval>30s</SPDPInterval>");
+    assert_eq!(
+        (config.domain.tag.as_str(), config.discovery.announcement_period),
+        ("t", Duration::from_secs(3))
+    );
+    assert!(
+        report.contains("Domain/Discovery/SPDPInterval: ") && report.contains("shorter than"),
+        "{report}"
+    );
+    assert!(report.contains("MaxMessageSize") && report.contains("from 1KiB to 65507B"), "{report}");
+    let (config, report) = imported("<SPDPInterval>30s</SPDPInterval><LeaseDuration>1hr</LeaseDuration>");
+    assert_eq!(config.discovery.announcement_period, Duration::from_secs(30));
+    assert_eq!(config.discovery.lease_duration, Duration::from_secs(3_600));
+    assert_eq!(report.lines().count(), 1, "{report}");
+}
+
+/// In Fast DDS a limit that is not above zero is none.
+#[test]
+fn limits_of_fast_dds_that_are_none() {
+    let text = "<profiles><data_reader profile_name='r'><topic><resourceLimitsQos><max_samples>0</max_samples>\
+        <max_instances>-5</max_instances><max_samples_per_instance>7</max_samples_per_instance></resourceLimitsQos>\
+        </topic></data_reader></profiles>";
+    let import = Import::from_xml(text).unwrap();
+    let profiles = Config::from_toml("i.toml", &import.toml).unwrap().profiles;
+    let limits = profiles.reader_qos("r", "T").unwrap().resource_limits;
+    assert_eq!((limits.max_samples, limits.max_instances, limits.max_samples_per_instance), (-1, -1, 7));
+}
+
+/// However profiles and their sections are distributed over a text, it is refused soon.
+#[cfg(not(miri))]
+#[test]
+fn profiles_that_would_take_hours_to_try_are_refused() {
+    let begin = std::time::Instant::now();
+    let section = |n: usize| {
+        format!("<datareader_qos topic_filter='*a*{n}*'><history><depth>1</depth></history></datareader_qos>")
+    };
+    let base: String = (0..5_000).map(section).collect();
+    let derived: String = (0..10_000).map(|n| format!("<qos_profile name='{n}' base_name='b'/>")).collect();
+    let text = format!(
+        "<dds><qos_library name='l'><qos_profile name='b'>{base}</qos_profile>{derived}</qos_library></dds>"
+    );
+    let error = Import::from_xml(&text).unwrap_err().to_string();
+    assert!(error.contains("so many sections"), "{error}");
+    let missing: String = (0..10_000).map(|n| format!("[profile.{n:040}]\nbase='{n:041}'\n")).collect();
+    assert!(Config::from_toml("f", &missing).unwrap_err().to_string().contains("1000 profiles"));
+    let keys: String = (0..100_000).map(|n| format!("k{n}=1\n")).collect();
+    assert!(Config::from_toml("f", &format!("[network]\n{keys}")).is_err());
+    let properties: String = (0..50_000).map(|n| format!("property.k{n}='1'\n")).collect();
+    let error = Config::from_toml("f", &format!("[profile.p.participant]\n{properties}")).unwrap_err();
+    assert!(error.to_string().contains("more than 1000 settings"), "{error}");
+    let stars = format!("[[profile.p.reader]]\ntopic='{}'\nhistory.depth=1\n", "*a".repeat(200_000));
+    assert!(Config::from_toml("f", &stars).unwrap_err().to_string().contains("more than 256 octets"));
+    assert!(begin.elapsed() < std::time::Duration::from_secs(30), "{:?}", begin.elapsed());
 }
 
 #[test]

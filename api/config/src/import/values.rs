@@ -33,7 +33,14 @@ pub(super) fn value(field: Node<'_, '_>, path: &str, dialect: Dialect) -> Result
         elements(field).map(|part| (part.tag_name().name(), text(part))).collect();
     if parts.is_empty() {
         let is_kind = path.ends_with("kind") || path.ends_with(".access_scope");
-        return Ok(if is_kind { Raw::Text(kind(&text(field))) } else { scalar(&text(field)) });
+        return Ok(match scalar(&text(field)) {
+            _ if is_kind => Raw::Text(kind(&text(field))),
+            // Without a limit, in RESOURCE_LIMITS of Fast DDS.
+            Raw::Integer(..=0) if dialect == Dialect::FastDds && path.starts_with("resource_limits.max_") => {
+                Raw::Integer(-1)
+            }
+            value => value,
+        });
     }
     let of_time = |name: &str| matches!(name, "sec" | "seconds" | "nanosec" | "nanoseconds");
     if parts.iter().all(|(name, _)| of_time(name)) {

@@ -102,6 +102,13 @@ fn unknown_names_are_refused_with_the_nearest_known_one() {
     );
     let error = load(None, &[("DUNLIN_FAULTS_LOSS", "1%")]).unwrap_err().to_string();
     assert!(error.ends_with("no key has this variable; did you mean DUNLIN_FAULT_LOSS?"), "{error}");
+    for (given, meant) in [
+        ("DUNLIN_SHARED_MEMORY_ENABLD", "DUNLIN_SHARED_MEMORY_ENABLED"),
+        ("DUNLIN_SHARED_MEMROY_RING_SIZE", "DUNLIN_SHARED_MEMORY_RING_SIZE"),
+    ] {
+        let error = load(None, &[(given, "false")]).unwrap_err().to_string();
+        assert!(error.ends_with(&format!("no key has this variable; did you mean {meant}?")), "{error}");
+    }
     load(None, &[("DUNLIN_BENCH_ROUNDS", "3")]).expect("a variable of another program");
     let error = Config::default().set("network.ipv5", "true").unwrap_err().to_string();
     assert_eq!(error, "set in code: unknown key network.ipv5; did you mean network.ipv4?");
