@@ -112,11 +112,12 @@ fn ask(ends: &Ends, arguments: &Arguments, out: &mut impl Write) -> Result<ExitC
         listen(0.02)?;
     }
     let asker = ends.participant.guid().to_bytes();
-    let payload = vec![0x55; arguments.size as usize];
+    let mut question = Ping { asker, number: 0, payload: vec![0x55; arguments.size as usize] };
     let mut times = Vec::new();
     for number in 1..=arguments.count {
+        question.number = number;
         let asked = Instant::now();
-        ends.writer.write(&Ping { asker, number, payload: payload.clone() })?;
+        ends.writer.write(&question)?;
         let time = answer_to(ends, asker, number, asked, patience)?;
         times.extend(time);
         tell(arguments, number, time, out)?;

@@ -35,7 +35,8 @@ pub struct Arguments {
 
 /// Joins the domain, listens, and lists.
 pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
-    ensure!(arguments.watch.is_none_or(|period| period >= 0.1), "--watch takes 0.1 seconds or more");
+    let fits = |period| (0.1..=3600.0).contains(&period);
+    ensure!(arguments.watch.is_none_or(fits), "--watch takes 0.1 to 3600 seconds");
     let participant = arguments.survey.join.participant(config, "dunlin ls")?;
     listen(arguments.survey.wait)?;
     loop {

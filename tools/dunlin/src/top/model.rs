@@ -107,11 +107,11 @@ impl Rates<'_> {
     /// Of each writer that matches or did, by its GUID.
     fn writers(&self, topic: &str) -> Option<BTreeMap<Guid, Traffic>> {
         let now = self.now.get(topic)?;
-        let nothing = Counts::default();
-        let before = &self.before.get(topic).unwrap_or(&nothing).writers;
+        let before = self.before.get(topic);
         let flow = |of: &BTreeMap<Guid, Flow>, guid: &Guid| of.get(guid).copied().unwrap_or_default();
         let of = |guid: &Guid| {
-            let (before, now_of) = (flow(before, guid), flow(&now.writers, guid));
+            let before = before.map(|counts| flow(&counts.writers, guid));
+            let now_of = flow(&now.writers, guid);
             (*guid, Traffic::of_flow(before, now_of, self.seconds, now.exclusive))
         };
         Some(now.matched.iter().chain(now.writers.keys()).map(of).collect())
@@ -298,15 +298,27 @@ pub mod tests {
     #[test]
     fn what_is_not_known_is_not_told() {
         let (writer, other) = (Guid::from_bytes([1; 16]), Guid::from_bytes([2; 16]));
-        let snapshot = |counts: Counts| {
+        let between = |before: Counts, counts: Counts, is_new: bool| {
             let mut domain = domain();
             domain.topics[0].writers[0].guid = writer.to_string();
             domain.topics[0].writers[0].id = Some(writer);
             domain.topics[0].writers[0].id = Some(writer);
-            let counted: Counted = [("Square".into(), counts)].into();
-            let (before, told) = (&Counted::new(), &AllTold::new());
-            Snapshot::new(domain, &Sources { before, now: &counted, seconds: 1.0, told })
+            let (before, now): (Counted, Counted) =
+                ([("Square".into(), before)].into(), [("Square".into(), counts)].into());
+            let (before, told) = (if is_new { &Counted::new() } else { &before }, &AllTold::new());
+            Snapshot::new(domain, &Sources { before, now: &now, seconds: 1.0, told })
         };
+        let snapshot = |counts: Counts| between(counts.clone(), counts, false);
+        let mut flow = Flow::default();
+        (1..=5).for_each(|number| flow.add(number, Some(1)));
+        let counts =
+            Counts { writers: [(writer, flow)].into(), matched: [writer].into(), ..Counts::default() };
+        let begun = between(Counts::default(), counts, true);
+        assert_eq!(
+            begun.endpoints[0].traffic.map(|it| (it.samples_per_second, it.lost)),
+            Some((None, seen(0))),
+            "half of an interval is no interval"
+        );
         let quiet = snapshot(Counts { matched: [writer].into(), ..Counts::default() });
         assert_eq!(
             quiet.endpoints[0].traffic.map(|it| (it.samples_per_second, it.lost)),

@@ -187,8 +187,10 @@ impl Screen {
     }
 
     fn table(&self, shown: &Snapshot, width: u16) -> Table<'static> {
-        let (columns, visible) = (self.page().columns(), self.page().visible(width));
-        let lengths = self.page().widths(&visible, width);
+        let (columns, rows) = (self.page().columns(), self.rows(shown));
+        let fitted = self.page().fitted(&rows);
+        let visible = self.page().visible(&fitted, width);
+        let lengths = Page::widths(&fitted, &visible, width);
         let (sorted, descending) = self.sort[self.page];
         let line = |text: String, width: Width| match width {
             Width::Number(_) => Line::raw(text).right_aligned(),
@@ -205,7 +207,7 @@ impl Screen {
             };
             Cell::from(line(format!("{title}{arrow}"), width))
         });
-        let rows = self.rows(shown).into_iter().map(|row| {
+        let rows = rows.into_iter().map(|row| {
             let style = if row.bad { Style::new().fg(Color::LightRed) } else { Style::new() };
             let cells = visible.iter().zip(&lengths).map(|(&at, length)| {
                 let (text, width) = (row.cells[at].text(), columns[at].1);
@@ -295,6 +297,18 @@ mod tests {
         // No size is too small to draw.
         for size in [(1, 1), (10, 3), (200, 60)] {
             text(&screen, &shown, size);
+        }
+    }
+
+    /// A number without its first digits is another number.
+    #[test]
+    fn numbers_are_shown_whole() {
+        let mut shown = snapshot();
+        (shown.topics[0].matched, shown.topics[0].pairs, shown.topics[0].readers) = (1_000, 1_234, 4_321);
+        for size in [(80, 24), (51, 24)] {
+            let lines = text(&Screen::new("", false), &shown, size);
+            assert!(lines[3].contains(" 1000/1234 ") && lines[3].contains(" 4321 "), "{lines:?}");
+            assert!(lines[3].starts_with("Squ"), "{lines:?}");
         }
     }
 

@@ -132,8 +132,23 @@ impl Page {
         }
     }
 
+    /// How wide the columns are for these rows: a number has room for all of its digits, as what is left of it would be another
+    /// number.
+    pub fn fitted(self, rows: &[Row]) -> Vec<Width> {
+        let longest = |at: usize| {
+            let cells = rows.iter().filter_map(|row| row.cells.get(at));
+            let most = cells.map(|cell| cell.text().chars().count()).max().unwrap_or(0);
+            u16::try_from(most).unwrap_or(u16::MAX)
+        };
+        let column = |(at, &(_, width)): (usize, &(&str, Width))| match width {
+            Width::Number(least) => Width::Number(least.max(longest(at))),
+            Width::Share(_) | Width::Text(_) => width,
+        };
+        self.columns().iter().enumerate().map(column).collect()
+    }
+
     /// The columns that a screen of so many characters has room for, by their places among all. What matters least goes first.
-    pub fn visible(self, width: u16) -> Vec<usize> {
+    pub fn visible(self, fitted: &[Width], width: u16) -> Vec<usize> {
         let columns = self.columns();
         let expendable: &[&str] = match self {
             Self::Topics => &["OCTETS/S", "TYPE", "AGAIN", "R", "W"],
@@ -141,7 +156,7 @@ impl Page {
             Self::Endpoints => &["OCTETS/S", "INACT", "UNACK", "AGAIN", "KIND"],
         };
         let mut visible: Vec<usize> = (0..columns.len()).collect();
-        let least = |at: &usize| match columns[*at].1 {
+        let least = |at: &usize| match fitted[*at] {
             Width::Share(_) => LEAST_SHARE,
             Width::Text(width) | Width::Number(width) => width,
         };
@@ -156,8 +171,8 @@ impl Page {
     }
 
     /// Characters of these columns on a screen of so many: columns of names share what the others leave.
-    pub fn widths(self, visible: &[usize], width: u16) -> Vec<u16> {
-        let columns = || visible.iter().map(|at| self.columns()[*at].1);
+    pub fn widths(fitted: &[Width], visible: &[usize], width: u16) -> Vec<u16> {
+        let columns = || visible.iter().map(|at| fitted[*at]);
         let gaps = u16::try_from(visible.len().saturating_sub(1)).unwrap_or(u16::MAX);
         let fixed: u16 = columns()
             .map(|width| if let Width::Text(width) | Width::Number(width) = width { width } else { 0 })
@@ -327,11 +342,13 @@ mod tests {
     #[test]
     fn a_narrow_screen_has_fewer_columns_and_eighty_characters_are_enough_for_all() {
         for page in Page::ALL {
-            assert_eq!(page.visible(80).len(), page.columns().len(), "{page:?}");
-            let titles: Vec<_> = page.visible(50).into_iter().map(|at| page.columns()[at].0).collect();
+            let fitted = page.fitted(&page.rows(&snapshot(), (0, false)));
+            assert_eq!(page.visible(&fitted, 80).len(), page.columns().len(), "{page:?}");
+            let titles: Vec<_> =
+                page.visible(&fitted, 50).into_iter().map(|at| page.columns()[at].0).collect();
             assert!(titles.contains(&page.columns()[0].0) && titles.contains(&"SAMPLES/S"), "{titles:?}");
             assert!(titles.contains(&"LOST") && titles.len() < page.columns().len(), "{titles:?}");
-            assert!(page.visible(1).len() >= 2);
+            assert!(page.visible(&fitted, 1).len() >= 2);
         }
     }
 
@@ -341,7 +358,8 @@ mod tests {
         assert_eq!(names.map(|(name, width)| shortened(name, width)), ["sensor", "dunl…6924", "…", ""]);
         for page in Page::ALL {
             for width in [1, 50, 80, 200] {
-                let widths = page.widths(&page.visible(width), width);
+                let fitted = page.fitted(&[]);
+                let widths = Page::widths(&fitted, &page.visible(&fitted, width), width);
                 let all = widths.iter().sum::<u16>() + widths.len() as u16 - 1;
                 assert!(width < 50 || all == width, "{page:?} {width}: {widths:?}");
             }

@@ -119,14 +119,17 @@ impl Serialize for Traffic {
 }
 
 impl Traffic {
-    /// What was seen of a writer, between two moments.
+    /// What was seen of a writer, between two moments. No rate is known of a topic that was not subscribed to before: its
+    /// samples came in a part of the time.
     #[allow(clippy::cast_precision_loss, reason = "for people")]
-    pub fn of_flow(before: Flow, now: Flow, seconds: f64, exclusive: bool) -> Self {
+    pub fn of_flow(before: Option<Flow>, now: Flow, seconds: f64, exclusive: bool) -> Self {
         // A subscription that began again counts from nothing.
-        let rate = |before: u64, now: u64| seen(now.saturating_sub(before) as f64 / seconds.max(1e-9));
+        let rate = |before: Option<u64>, now: u64| {
+            before.and_then(|before| seen(now.saturating_sub(before) as f64 / seconds.max(1e-9)))
+        };
         Self {
-            samples_per_second: rate(before.samples, now.samples),
-            octets_per_second: rate(before.octets, now.octets),
+            samples_per_second: rate(before.map(|flow| flow.samples), now.samples),
+            octets_per_second: rate(before.map(|flow| flow.octets), now.octets),
             lost: if exclusive { None } else { seen(now.lost) },
             ..Self::default()
         }

@@ -49,8 +49,8 @@ pub struct Printer {
     keys: Vec<String>,
     info: bool,
     octets: Octets,
-    /// Widths of the columns of a table, once its head is printed.
-    widths: Vec<usize>,
+    /// Paths and widths of the columns of a table, as its last head had them.
+    columns: Vec<(String, usize)>,
 }
 
 /// What is known about a sample besides its value.
@@ -120,7 +120,7 @@ impl Printer {
     /// Fields that the type does not have.
     pub fn new(ty: &DynamicType, format: Format, fields: &[String], info: bool) -> Result<Self> {
         let (fields, keys) = (fields.to_vec(), keys(ty));
-        let printer = Self { format, fields, keys, info, octets: Octets::Numbers, widths: Vec::new() };
+        let printer = Self { format, fields, keys, info, octets: Octets::Numbers, columns: Vec::new() };
         printer.check(&DynamicData::new(ty))?;
         Ok(printer)
     }
@@ -210,19 +210,47 @@ impl Printer {
         Ok(out.flush()?)
     }
 
+    /// A sample in which something else is absent, or of another length, has other parts: then there is another head.
     fn print_row(&mut self, cells: &[(String, String)], out: &mut impl Write) -> Result<()> {
-        if self.widths.is_empty() {
-            self.widths =
-                cells.iter().map(|(path, text)| path.chars().count().max(text.chars().count())).collect();
-            row(&self.widths, cells.iter().map(|(path, _)| path), out)?;
+        if !self.columns.iter().map(|(path, _)| path).eq(cells.iter().map(|(path, _)| path)) {
+            let width = |(path, text): &(String, String)| path.chars().count().max(text.chars().count());
+            self.columns = cells.iter().map(|cell| (cell.0.clone(), width(cell))).collect();
+            row(&self.columns, cells.iter().map(|(path, _)| path), out)?;
         }
-        row(&self.widths, cells.iter().map(|(_, text)| text), out)
+        row(&self.columns, cells.iter().map(|(_, text)| text), out)
     }
 }
 
-fn row<'a>(widths: &[usize], texts: impl Iterator<Item = &'a String>, out: &mut impl Write) -> Result<()> {
-    let widths = widths.iter().copied().chain(std::iter::repeat(0));
-    let cells: Vec<String> = texts.zip(widths).map(|(text, width)| format!("{text:width$}")).collect();
+fn row<'a>(
+    columns: &[(String, usize)],
+    texts: impl Iterator<Item = &'a String>,
+    out: &mut impl Write,
+) -> Result<()> {
+    let cells: Vec<String> = texts.zip(columns).map(|(text, &(_, width))| format!("{text:width$}")).collect();
     writeln!(out, "{}", cells.join("  ").trim_end())?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every value stands below its name, also where a part of one sample is absent from another.
+    #[test]
+    fn a_table_has_another_head_for_other_parts() {
+        let idl = "struct Place { long x; long y; }; struct S { @optional Place at; long n; };";
+        let loader = dunlin_idl::Memory::default().with("s.idl", idl);
+        let compiled = dunlin_idl::compile("s.idl", &dunlin_idl::Options::default(), &loader);
+        let (graph, index) = dunlin_idl::xtypes::type_graph_of(&compiled.model.unwrap(), "S").unwrap();
+        let ty = DynamicType::new(graph, index).unwrap();
+        let mut printer = Printer::new(&ty, Format::Table, &[], false).unwrap();
+        let mut out = Vec::new();
+        for json in ["{\"at\":{\"x\":1,\"y\":2},\"n\":3}", "{\"n\":4}", "{\"n\":5}"] {
+            let data = dunlin_json::from_json(&ty, &serde_json::from_str(json).unwrap()).unwrap();
+            let cells = dunlin_json::leaves(&data, "");
+            printer.print_row(&cells, &mut out).unwrap();
+        }
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "at.x  at.y  n\n1     2     3\nat    n\nnull  4\nnull  5\n");
+    }
 }

@@ -49,14 +49,26 @@ struct Line {
     /// Microseconds from the source timestamp to the reception.
     #[serde(skip_serializing_if = "Option::is_none")]
     latency_us: Option<Summary>,
+    /// Samples that were lost, or replaced in the reader before this program looked at them: in no other number.
+    #[serde(skip_serializing_if = "is_zero")]
+    missed: u64,
     /// Samples that are not in `latency_us`: their source timestamps are from the future, or older than a minute, or missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     implausible: Option<u64>,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Samples that are taken at once, and how often before the interval is looked at: together more than a reader keeps of an
+/// instance.
+const AT_ONCE: (usize, usize) = (1024, 16);
+
 /// Nanoseconds that a source timestamp may be ahead of the reception: what two looks at one clock may differ by.
 const MOST_AHEAD: i64 = 1_000_000;
-/// Nanoseconds that it may be behind it: what a sample may have waited, in a history or on its way.
+/// Nanoseconds that it may be behind it: what a sample may have waited on its way.
 const MOST_BEHIND: i64 = 60_000_000_000;
 
 /// What is measured.
@@ -79,6 +91,8 @@ struct Window {
     /// Samples of which the source timestamp is in no delay: in the future, and too old.
     ahead: u64,
     behind: u64,
+    /// Samples that were lost, or replaced before they were taken.
+    missed: u64,
     /// Reception of the last sample, in nanoseconds, kept from window to window.
     last: Option<i64>,
 }
@@ -98,8 +112,20 @@ impl Window {
         }
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "for people")]
     fn line(&self, what: What, seconds: f64) -> String {
+        let mut text = self.taken(what, seconds);
+        if self.missed > 0 {
+            let samples = counted(self.missed, "sample");
+            text.push_str(&format!(
+                "; not counted: {samples} that came too fast for this program, or were lost"
+            ));
+        }
+        text
+    }
+
+    /// What can be told of the samples that were taken.
+    #[allow(clippy::cast_precision_loss, reason = "for people")]
+    fn taken(&self, what: What, seconds: f64) -> String {
         if self.sizes.count == 0 {
             return "no samples".into();
         }
@@ -129,14 +155,16 @@ impl Window {
         }
         if self.behind > 0 {
             let samples = counted(self.behind, "sample");
-            parts.push(format!("not counted: {samples} with timestamps older than a minute: of a history, or the clocks differ"));
+            parts.push(format!(
+                "not counted: {samples} with timestamps older than a minute: the clocks differ, or a service kept them"
+            ));
         }
         parts.join("; ")
     }
 
     #[allow(clippy::cast_precision_loss, reason = "counts of a window")]
     fn json(&self, what: What, seconds: f64) -> Result<String> {
-        let line = Line { seconds, samples: self.sizes.count, ..Line::default() };
+        let line = Line { seconds, samples: self.sizes.count, missed: self.missed, ..Line::default() };
         let line = match what {
             What::Rate => Line {
                 samples_per_second: Some(self.sizes.count as f64 / seconds),
@@ -173,7 +201,8 @@ pub fn run(arguments: &Arguments, what: What, config: Config, out: &mut impl Wri
         &TopicQos::default(),
     )?;
     let (subscriber, qos) = subscribe(&participant, &writers)?;
-    let reader = subscriber.create_datareader(&topic, &qos)?;
+    // What writers have kept for those who come later says nothing of how often they write, and waited long before it came.
+    let reader = subscriber.create_datareader(&topic, &qos.volatile())?;
     let matched = || !reader.matched_publications().is_empty();
     let explain = || participant.explain(&reader, Against::Topic);
     arguments.target.until_matched("writer", PATIENCE, &stop, matched, explain)?;
@@ -186,6 +215,51 @@ pub fn run(arguments: &Arguments, what: What, config: Config, out: &mut impl Wri
     Ok(ExitCode::SUCCESS)
 }
 
+/// Intervals one after the other, without a gap: what arrives while a line is printed belongs to the next one, and so does
+/// that time.
+struct Intervals {
+    length: Duration,
+    begun: Instant,
+}
+
+impl Intervals {
+    /// How long until the present one is over.
+    fn left(&self, now: Instant) -> Duration {
+        self.length.saturating_sub(now.saturating_duration_since(self.begun))
+    }
+
+    /// The seconds of the present one, if it is over; then the next one begins.
+    fn ended(&mut self, now: Instant) -> Option<f64> {
+        let passed = now.saturating_duration_since(self.begun);
+        (passed >= self.length).then(|| {
+            self.begun = now;
+            passed.as_secs_f64()
+        })
+    }
+}
+
+/// Samples of which a reader has seen nothing but that they are gone.
+fn gone(reader: &DataReader<SerializedData>) -> u64 {
+    let stats = reader.stats();
+    stats.lost.saturating_add(stats.replaced_unseen)
+}
+
+/// Takes what has arrived, at most so much as a reader keeps.
+fn take(reader: &DataReader<SerializedData>, window: &mut Window) -> Result<()> {
+    for _ in 0..AT_ONCE.1 {
+        let taken = reader.take_payloads(AT_ONCE.0)?;
+        for raw in &taken {
+            if let Some(payload) = raw.payload.as_ref().filter(|_| raw.info.valid_data) {
+                window.add(raw.info.source_timestamp, raw.info.reception_timestamp, payload.len());
+            }
+        }
+        if taken.len() < AT_ONCE.0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
 fn lines(
     arguments: &Arguments,
     what: What,
@@ -194,22 +268,21 @@ fn lines(
     out: &mut impl Write,
 ) -> Result<()> {
     let arrivals = Arrivals::of(reader)?;
-    let interval = Duration::from_secs_f64(arguments.interval);
-    let (mut window, mut since) = (Window::default(), Instant::now());
+    let mut window = Window::default();
+    let mut missed = gone(reader);
+    let length = Duration::from_secs_f64(arguments.interval);
+    let mut intervals = Intervals { length, begun: Instant::now() };
     let mut left = arguments.count.unwrap_or(u64::MAX);
     while left > 0 && !stop.is_set() {
-        arrivals.wait(interval.saturating_sub(since.elapsed()).min(LONGEST_STEP))?;
-        for raw in reader.take_payloads(1024)? {
-            if let Some(payload) = raw.payload.filter(|_| raw.info.valid_data) {
-                window.add(raw.info.source_timestamp, raw.info.reception_timestamp, payload.len());
-            }
-        }
-        if since.elapsed() >= interval {
-            let seconds = since.elapsed().as_secs_f64();
+        arrivals.wait(intervals.left(Instant::now()).min(LONGEST_STEP))?;
+        take(reader, &mut window)?;
+        if let Some(seconds) = intervals.ended(Instant::now()) {
+            let before = std::mem::replace(&mut missed, gone(reader));
+            window.missed = missed.saturating_sub(before);
             let line = if arguments.json { window.json(what, seconds)? } else { window.line(what, seconds) };
+            window = Window { last: window.last, ..Window::default() };
             writeln!(out, "{line}")?;
             out.flush()?;
-            (window, since) = (Window { last: window.last, ..Window::default() }, Instant::now());
             left -= 1;
         }
     }
@@ -219,6 +292,62 @@ fn lines(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
+    use dunlin::DdsType;
+    use dunlin::qos::{DataWriterQos, PublisherQos};
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    #[derive(DdsType, Clone, Debug, Default)]
+    struct Reading {
+        n: u32,
+    }
+
+    /// What is kept for those who come later is neither a rate nor a delay.
+    #[test]
+    fn samples_of_a_history_are_not_measured() {
+        let mut config = Config::default();
+        config.set("network.interfaces", "lo").unwrap();
+        let domain = 170 + std::process::id() % 10;
+        let participant = dunlin::DomainParticipant::builder(domain).config(config.clone()).build().unwrap();
+        let topic = participant.create_topic::<Reading>("Kept", &TopicQos::default()).unwrap();
+        let publisher = participant.create_publisher(&PublisherQos::default()).unwrap();
+        let qos = DataWriterQos::default().reliable().transient_local().keep_all();
+        let writer = publisher.create_datawriter(&topic, &qos).unwrap();
+        (0..50).for_each(|n| writer.write(&Reading { n }).unwrap());
+        let words =
+            ["hz", "Kept", "-d", &domain.to_string(), "--json", "-c", "1", "-i", "0.3", "--wait", "30"];
+        let arguments = Command::try_parse_from(words).unwrap().arguments;
+        let mut out = Vec::new();
+        run(&arguments, What::Rate, config, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("\"samples\":0,"), "{text}");
+    }
+
+    #[test]
+    fn the_time_of_printing_belongs_to_the_next_interval() {
+        let (begun, length) = (Instant::now(), Duration::from_secs(1));
+        let mut intervals = Intervals { length, begun };
+        let at = |seconds| begun + Duration::from_secs(seconds);
+        assert_eq!((intervals.left(begun), intervals.ended(begun)), (length, None));
+        assert_eq!(intervals.ended(at(1)), Some(1.0));
+        // A reader of the output that does not read for a while.
+        assert_eq!((intervals.left(at(6)), intervals.ended(at(6))), (Duration::ZERO, Some(5.0)));
+        assert_eq!(intervals.ended(at(6)), None);
+    }
+
+    #[test]
+    fn what_was_missed_is_told() {
+        let mut window = Window { missed: 3, ..Window::default() };
+        window.add(WallTime(0), WallTime(5_000), 8);
+        let told = window.line(What::Rate, 1.0);
+        assert!(told.starts_with("1.0 samples/s; not counted: 3 samples "), "{told}");
+        assert!(window.json(What::Rate, 1.0).unwrap().contains("\"missed\":3"));
+    }
 
     #[test]
     fn series_and_lines() {

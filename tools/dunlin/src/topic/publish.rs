@@ -1,6 +1,6 @@
 //! `dunlin pub TOPIC VALUE`: writes to a topic.
 
-use super::{PATIENCE, Target, TypeOf, on_interrupt, partitions};
+use super::{LONGEST_STEP, PATIENCE, Target, TypeOf, on_interrupt, partitions};
 use crate::output::counted;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// How long readers are looked for that the writer could suit, by those who need not know them.
@@ -45,6 +46,14 @@ pub struct Arguments {
     linger: f64,
 }
 
+/// A value in JSON or YAML. JSON goes first: YAML does not take all of it, such as two escapes for one character.
+fn read(text: &str) -> Result<serde_json::Value> {
+    match serde_json::from_str(text) {
+        Ok(value) => Ok(value),
+        Err(_) => serde_norway::from_str(text).map_err(|error| wrong(text, error)),
+    }
+}
+
 /// What is wrong with a value: with JSON, if it looks like that.
 fn wrong(text: &str, error: serde_norway::Error) -> anyhow::Error {
     let json = text.trim_start();
@@ -56,13 +65,30 @@ fn wrong(text: &str, error: serde_norway::Error) -> anyhow::Error {
     }
 }
 
+/// All lines of standard input; none if the program is to end before that has an end.
+fn lines_of_stdin(stop: &Stop) -> Result<Vec<String>> {
+    let (sender, receiver) = mpsc::channel();
+    // A read does not end with a signal, so that it is a thread's own.
+    std::thread::spawn(move || {
+        let lines = std::io::stdin().lock().lines().collect::<Result<Vec<_>, _>>();
+        // Who wanted them may have gone.
+        _ = sender.send(lines);
+    });
+    loop {
+        match receiver.recv_timeout(LONGEST_STEP) {
+            Ok(lines) => return Ok(lines?),
+            Err(RecvTimeoutError::Timeout) if !stop.is_set() => {}
+            Err(_) => return Ok(Vec::new()),
+        }
+    }
+}
+
 /// Values of the command line or of standard input, and where each stands there.
-fn given(arguments: &Arguments) -> Result<Vec<(Option<String>, serde_json::Value)>> {
-    let read = |text: &str| serde_norway::from_str(text).map_err(|error| wrong(text, error));
+fn given(arguments: &Arguments, stop: &Stop) -> Result<Vec<(Option<String>, serde_json::Value)>> {
     if arguments.value != "-" {
         return Ok(vec![(None, read(&arguments.value)?)]);
     }
-    let lines = std::io::stdin().lock().lines().collect::<Result<Vec<_>, _>>()?;
+    let lines = lines_of_stdin(stop)?;
     if lines.iter().filter(|line| !line.trim().is_empty()).all(|line| line.trim_start().starts_with('{')) {
         let lines = lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let lines = lines.map(|(at, line)| (format!("line {}", at + 1), line));
@@ -203,7 +229,7 @@ fn until_matched(
 
 /// Writes values until each was written often enough, or Ctrl-C.
 pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Result<ExitCode> {
-    ensure!(arguments.rate > 0.0 && arguments.rate <= 1e6, "--rate takes more than 0 and at most 1000000");
+    ensure!((1e-6..=1e6).contains(&arguments.rate), "--rate takes 0.000001 to 1000000");
     ensure!((0.0..=3600.0).contains(&arguments.linger), "--linger takes 0 to 3600 seconds");
     let stop = on_interrupt()?;
     let target = &arguments.target;
@@ -220,7 +246,10 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
             target.topic.meant(&participant)
         );
     }
-    let given = given(arguments)?;
+    let given = given(arguments, &stop)?;
+    if stop.is_set() {
+        return Ok(ExitCode::SUCCESS);
+    }
     let joined = join(arguments, &participant, &given, &readers)?;
     let Joined { ty, values, writer, .. } =
         until_matched(arguments, &participant, &given, readers.is_empty(), joined, &stop)?;
@@ -268,6 +297,15 @@ fn write(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_is_read_as_json_and_the_rest_as_yaml() {
+        // As programs write it that escape all but ASCII.
+        let json = read("{\"color\": \"\\ud83d\\ude00\", \"path\": \"a\\/b\"}").unwrap();
+        assert_eq!(json, serde_json::json!({ "color": "😀", "path": "a/b" }));
+        assert_eq!(read("{color: RED, x: 1}").unwrap(), serde_json::json!({ "color": "RED", "x": 1 }));
+        assert!(read("{\"a\": 1").unwrap_err().to_string().contains("JSON"));
+    }
 
     #[test]
     fn readers_of_two_types_are_named_and_nothing_is_written() {
