@@ -13,6 +13,9 @@ use std::time::Duration;
 /// Between two moves.
 pub(crate) const PERIOD: Duration = Duration::from_millis(40);
 
+/// Seconds after which the program can be told to end: ten years.
+const LONGEST: u64 = 315_360_000;
+
 /// What is published and subscribed to at the beginning, and where it is shown.
 #[derive(Args, Debug)]
 pub struct Arguments {
@@ -56,7 +59,7 @@ pub struct Arguments {
     #[arg(long, value_name = "EXPRESSION", default_value = "")]
     filter: String,
     /// End after so many seconds
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=LONGEST))]
     seconds: Option<u64>,
     /// Set a key of the configuration: network.interfaces=eth0
     #[arg(long, value_name = "KEY=VALUE")]

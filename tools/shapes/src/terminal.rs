@@ -4,7 +4,7 @@ use crate::board::{Board, Shape, View};
 use crate::cli::PERIOD;
 use crate::motion::BOARD;
 use anyhow::Result;
-use dunlin_program::Stop;
+use dunlin_program::{Stop, harmless};
 use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use ratatui::layout::{Constraint, Layout};
@@ -97,7 +97,7 @@ fn draw(frame: &mut Frame<'_>, view: &View) {
 fn paint(context: &mut Context<'_>, shape: &Shape) {
     let color = if shape.state == "alive" { color_of(&shape.color) } else { Color::DarkGray };
     // The board counts from above, the canvas from below.
-    let at = |(x, y): (i32, i32)| (f64::from(x), f64::from(BOARD.1 - y));
+    let at = |(x, y): (i32, i32)| (f64::from(x), f64::from(BOARD.1) - f64::from(y));
     for pair in shape.trail.windows(2) {
         let ((x1, y1), (x2, y2)) = (at(pair[0]), at(pair[1]));
         context.draw(&Stroke { x1, y1, x2, y2, color: Color::DarkGray });
@@ -125,7 +125,7 @@ fn paint(context: &mut Context<'_>, shape: &Shape) {
     }
     // A column of a usual terminal is about three units wide.
     let beginning = (x - 1.5 * shape.color.chars().count() as f64).max(0.0);
-    context.print(beginning, y, Line::styled(shape.color.clone(), Style::new().fg(color)));
+    context.print(beginning, y, Line::styled(harmless(&shape.color), Style::new().fg(color)));
 }
 
 /// The lines beside the board.
@@ -161,6 +161,27 @@ mod tests {
     fn shape(topic: &str, color: &str, place: (i32, i32)) -> Shape {
         let (topic, color) = (topic.to_owned(), color.to_owned());
         Shape { topic, color, trail: vec![(10, 10), place], size: 60, own: true, state: "alive", id: 1 }
+    }
+
+    /// A stranger's sample may have any numbers and any name.
+    #[test]
+    fn what_strangers_send_is_drawn_without_harm() {
+        let mut shapes = Vec::new();
+        for topic in ["Square", "Circle", "Triangle"] {
+            for place in [(i32::MIN, i32::MIN), (i32::MAX, i32::MAX), (0, i32::MIN), (120, 120)] {
+                for size in [i32::MIN, -1, 0, i32::MAX] {
+                    shapes.push(Shape { size, ..shape(topic, "RED\u{202e}\u{1b}[2J", place) });
+                }
+            }
+        }
+        let view = View { domain: 0, shapes, entries: Vec::new() };
+        for size in [(120, 40), (50, 20), (1, 1)] {
+            let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
+            terminal.draw(|frame| draw(frame, &view)).unwrap();
+            let text: String =
+                terminal.backend().buffer().content().iter().map(|cell| cell.symbol()).collect();
+            assert!(!text.contains(dunlin_program::is_harmful), "{text:?}");
+        }
     }
 
     #[test]

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 /// Samples taken at once.
 const BATCH: usize = 256;
+/// How often they are taken before something else is done: writers may be faster than they are taken.
+const BATCHES: usize = 64;
 /// Instances that a subscription shows.
 const MAX_INSTANCES: usize = 256;
 /// How long a shape that is no longer alive is shown.
@@ -53,7 +55,8 @@ impl Subscription {
 
     /// Takes what has arrived, and forgets what is long gone.
     pub fn take(&mut self) {
-        while let Ok(samples) = self.reader.take(BATCH) {
+        for _ in 0..BATCHES {
+            let Ok(samples) = self.reader.take(BATCH) else { break };
             if samples.is_empty() {
                 break;
             }

@@ -1,7 +1,7 @@
 //! Lines on standard output that hold nobody up: a thread writes them, so that a reader who does not read stops neither
 //! the listeners nor the end of the program.
 
-use dunlin_program::Stop;
+use dunlin_program::{Stop, harmless};
 use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 /// Lines that may wait to be written before the one who prints samples waits too.
 const ROOM: usize = 256;
+/// Lines that wait at most: of listeners, which cannot wait, the rest is counted.
+const MOST: usize = 16_384;
 /// How often one who waits for room looks whether the program is to end.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -28,6 +30,8 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     lines: VecDeque<String>,
+    /// Lines that were left out, as nobody took the others.
+    left_out: u64,
     /// The thread writes a line that is no longer in the queue.
     writing: bool,
 }
@@ -44,10 +48,16 @@ impl Shared {
     fn write_to(&self, mut to: impl Write, stop: &Stop) {
         let mut queue = self.lock();
         loop {
-            let Some(line) = queue.lines.pop_front() else {
+            let Some(mut line) = queue.lines.pop_front() else {
                 queue = self.wait(queue, Duration::from_secs(3600));
                 continue;
             };
+            if queue.left_out > 0 && queue.lines.is_empty() {
+                line.push_str(&format!(
+                    "warning: {} lines are left out here\n",
+                    std::mem::take(&mut queue.left_out)
+                ));
+            }
             queue.writing = true;
             drop(queue);
             let written = to.write_all(line.as_bytes()).and_then(|()| to.flush());
@@ -72,11 +82,15 @@ impl Output {
         output
     }
 
-    /// Prints a line from a listener: never waits.
+    /// Prints a line from a listener: never waits. Colours and names may be those of strangers.
     pub fn tell(&self, line: impl Into<String>) {
-        let mut line = line.into();
-        line.push('\n');
-        self.shared.lock().lines.push_back(line);
+        let line = harmless(&line.into()) + "\n";
+        let mut queue = self.shared.lock();
+        if queue.lines.len() < MOST {
+            queue.lines.push_back(line);
+        } else {
+            queue.left_out += 1;
+        }
         self.shared.changed.notify_all();
     }
 
@@ -145,6 +159,20 @@ mod tests {
         assert_eq!(written.recv().unwrap(), "0\n");
         stop.set();
         printing.join().unwrap();
+    }
+
+    #[test]
+    fn what_listeners_tell_is_bounded_and_harmless() {
+        let (permit, permits) = channel();
+        let (lines, written) = channel();
+        let output = Output::new(Reluctant(permits, lines), &Stop::default());
+        (0..2 * MOST).for_each(|n| output.tell(format!("\u{1b}[2J{n}")));
+        assert!(output.shared.lock().lines.len() <= MOST);
+        (0..=MOST).for_each(|_| permit.send(()).unwrap());
+        assert_eq!(written.recv().unwrap(), "\u{fffd}[2J0\n");
+        let told = std::iter::from_fn(|| written.recv_timeout(Duration::from_secs(20)).ok());
+        let last = told.take(MOST).find(|line| line.contains("lines are left out here\n"));
+        assert!(last.is_some());
     }
 
     #[test]
