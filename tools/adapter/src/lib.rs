@@ -76,6 +76,20 @@ pub fn only(options: &[(String, String)], known: &[&str]) -> Result<()> {
 /// How adapters of implementations from the cargo registry are built (`tools/bench/peers/rust/Cargo.toml`).
 pub const FROM_REGISTRY: &str = "cargo registry, release, thin LTO, linked statically";
 
+/// The version of a package in the text of a Cargo.lock: that which was built. Nothing of a package that is not there.
+#[must_use]
+pub fn locked_version(lock: &str, package: &str) -> String {
+    let mut entries = lock.split("[[package]]").map(|entry| {
+        let value = |key: &str| {
+            let line = entry.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = \""))?;
+            line.strip_suffix('"')
+        };
+        (value("name"), value("version"))
+    });
+    let found = entries.find_map(|(name, version)| version.filter(|_| name == Some(package)));
+    found.unwrap_or_default().to_owned()
+}
+
 /// Who an implementation is and what it can do.
 #[derive(Clone, Debug)]
 pub struct About {
@@ -133,5 +147,21 @@ pub trait Session: Send + Sync {
     /// What the implementation says.
     fn flush(&self) -> Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_those_that_were_built() {
+        let lock = include_str!("../../bench/peers/rust/Cargo.lock");
+        for package in ["dust_dds", "iceoryx2", "rustdds", "zenoh"] {
+            let version = locked_version(lock, package);
+            assert!(version.split('.').count() == 3, "{package}: {version}");
+            assert_eq!(lock.matches(&format!("name = \"{package}\"\nversion = \"{version}\"")).count(), 1);
+        }
+        assert_eq!(locked_version(lock, "nobody"), "");
     }
 }

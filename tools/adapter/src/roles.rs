@@ -207,10 +207,11 @@ impl Sink {
         Arc::new(move |payload, _| sink.0.lock().unwrap_or_else(PoisonError::into_inner).add(payload))
     }
 
-    /// What was seen since the last call with `reset`.
+    /// What was seen since the last call with `reset`; without it, the delays are left out, as copying them would hold up the
+    /// one who counts.
     pub(crate) fn seen(&self, reset: bool) -> Seen {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if reset { std::mem::take(&mut seen) } else { seen.clone() }
+        if reset { std::mem::take(&mut seen) } else { Seen { delays: Vec::new(), ..*seen } }
     }
 }
 
@@ -236,30 +237,40 @@ pub(crate) struct Written {
     pub(crate) samples: u64,
     pub(crate) refused: u64,
     pub(crate) nanos: u64,
+    /// Samples that were written later than they were due, by more than [`CLOSE`]: calls before them took too long.
+    pub(crate) late: u64,
     pub(crate) calls: Spread,
 }
 
-/// Writes numbered samples; at a rate, with the time.
+/// Writes numbered samples; at a rate, with the time. A sample that was due while the call before it went on carries the time
+/// when it was due: otherwise nobody would see what waits where an implementation holds its writer up (coordinated omission).
 pub(crate) fn blast(session: &dyn Session, blast: Blast) -> Result<Written> {
     let mut payload = vec![0_u8; blast.payload];
     let mut written = Written::default();
     let mut dues = Dues::new(blast.rate, blast.by_chance);
     let look_every = if blast.rate == 0 && blast.payload <= SMALL { LOOK_EVERY } else { 1 };
-    let begin = Instant::now();
+    let (begin, origin) = (Instant::now(), clock::now());
     while written.samples < blast.count
         && (!written.samples.is_multiple_of(look_every) || begin.elapsed() < blast.time)
     {
+        let mut stamp = None;
         if let Some(due) = dues.next() {
             if due >= blast.time {
                 break;
             }
-            wait_until(begin + due, if blast.sleeps { Duration::ZERO } else { CLOSE });
+            let behind = begin.elapsed().saturating_sub(due);
+            if behind.is_zero() {
+                wait_until(begin + due, if blast.sleeps { Duration::ZERO } else { CLOSE });
+            } else {
+                written.late += u64::from(behind > CLOSE);
+                stamp = Some(origin.saturating_add(u64::try_from(due.as_nanos()).unwrap_or(u64::MAX)));
+            }
         }
         if let Some(number) = payload.get_mut(..NUMBER) {
             number.copy_from_slice(&written.samples.to_le_bytes());
         }
-        if let Some(stamp) = payload.get_mut(NUMBER..STAMPED).filter(|_| blast.rate > 0) {
-            stamp.copy_from_slice(&clock::now().to_le_bytes());
+        if let Some(place) = payload.get_mut(NUMBER..STAMPED).filter(|_| blast.rate > 0) {
+            place.copy_from_slice(&stamp.unwrap_or_else(clock::now).to_le_bytes());
         }
         let begun = if blast.payload > SMALL { clock::now() } else { 0 };
         if let Err(error) = session.write_own(&mut payload) {
@@ -368,6 +379,102 @@ mod tests {
         assert_eq!((seen.samples, seen.octets, seen.out_of_order, seen.delays.len()), (5, 120, 2, 4));
         seen.add(&[1, 2, 3]);
         assert_eq!((seen.samples, seen.delays.len()), (6, 4), "too short for a number");
+    }
+
+    /// Holds its writer up once, and remembers what every sample carries and when it was written.
+    struct Stubborn {
+        held: u64,
+        seen: Mutex<Vec<(u64, u64)>>,
+    }
+
+    impl Session for Stubborn {
+        fn matched(&self) -> usize {
+            1
+        }
+
+        fn write(&self, payload: &[u8]) -> Result<()> {
+            let (number, now) = (word(payload, 0).unwrap(), clock::now());
+            self.seen.lock().unwrap().push((word(payload, NUMBER).unwrap(), now));
+            while number == 3 && clock::now() < now + self.held {
+                std::hint::spin_loop();
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_waits_while_a_write_goes_on_counts_from_when_it_was_due() {
+        let held = 20_000_000;
+        let stubborn = Stubborn { held, seen: Mutex::default() };
+        let time = Duration::from_secs(60);
+        let plan = Blast { payload: 16, rate: 1_000, time, count: 40, by_chance: false, sleeps: false };
+        let written = blast(&stubborn, plan).unwrap();
+        let seen = stubborn.seen.into_inner().unwrap();
+        // Those of the next 20 ms were due while the fourth was written.
+        let waited: Vec<u64> = seen.iter().map(|(stamp, now)| now.saturating_sub(*stamp)).collect();
+        assert!(waited[4] > held / 2 && waited[8] > held / 4, "{waited:?}");
+        assert!(written.late >= 10 && written.samples == 40, "{written:?}");
+    }
+
+    /// A program in C++ with what adapters in C++ are made of; nothing where there is no compiler.
+    fn built(text: &str, folder: &std::path::Path) -> Option<std::process::Command> {
+        let (source, program) = (folder.join("a.cpp"), folder.join("a"));
+        std::fs::write(&source, format!("#include \"adapter.hpp\"\n{text}")).unwrap();
+        let headers = concat!(env!("CARGO_MANIFEST_DIR"), "/../bench/peers");
+        let mut compiler = std::process::Command::new("g++");
+        compiler.args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-I", headers]);
+        let Ok(output) = compiler.arg(&source).arg("-o").arg(&program).output() else {
+            dunlin_notes::skipped("there is no g++", "apt-get install g++");
+            return None;
+        };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Some(std::process::Command::new(program))
+    }
+
+    /// Implementations in both languages are compared, so that they get the same moments.
+    #[test]
+    fn adapters_in_cpp_write_at_the_same_moments() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "int main() { bench::Dues dues(20, true);\n\
+                    for (int n = 0; n < 2000; ++n) std::cout << dues.next() << '\\n'; }";
+        let Some(mut program) = built(text, folder.path()) else { return };
+        let theirs = String::from_utf8(program.output().unwrap().stdout).unwrap();
+        let theirs: Vec<u64> = theirs.lines().map(|line| line.parse().unwrap()).collect();
+        assert_eq!(theirs.len(), 2_000);
+        for (ours, theirs) in Dues::new(20, true).zip(theirs) {
+            assert!(ours.as_nanos().abs_diff(theirs.into()) <= 1, "{ours:?} {theirs}");
+        }
+    }
+
+    #[test]
+    fn adapters_in_cpp_count_what_was_due_while_a_write_went_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "struct Stubborn : bench::Session {
+              size_t matched() override { return 1; }
+              void write(const uint8_t *payload, size_t) override {
+                uint64_t number, stamp; std::memcpy(&number, payload, 8); std::memcpy(&stamp, payload + 8, 8);
+                const uint64_t begin = bench::now();
+                std::cerr << (begin > stamp ? begin - stamp : 0) << '\\n';
+                while (number == 3 && bench::now() < begin + 20000000) {}
+              } };
+            int main() { bench::Implementation it;
+              it.open = [](const bench::Open &, bench::OnPayload) { return std::make_unique<Stubborn>(); };
+              return bench::serve(std::move(it)); }";
+        let Some(mut program) = built(text, folder.path()) else { return };
+        let input = folder.path().join("commands");
+        std::fs::write(
+            &input,
+            "open role=source domain=0 topics=1 payload=16 reliable=1 keep_last=0\n\
+             blast millis=60000 count=40 rate=1000 by_chance=0\nclose\n",
+        )
+        .unwrap();
+        let output = program.stdin(std::fs::File::open(&input).unwrap()).output().unwrap();
+        let (said, waited) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        let sent: crate::Line = said.lines().nth(1).unwrap().parse().unwrap();
+        assert!(sent.get::<u64>("late").unwrap() >= 10, "{said}");
+        let waited: Vec<u64> = waited.lines().map(|line| line.parse().unwrap()).collect();
+        assert!(waited[4] > 10_000_000 && waited[8] > 5_000_000, "{waited:?}");
     }
 
     #[test]

@@ -167,7 +167,7 @@ impl Adapter<'_> {
         };
         let written = blast(&*side.session, plan)?;
         let answer = Line::new("sent").with("samples", written.samples).with("refused", written.refused);
-        let answer = answer.with("nanos", written.nanos);
+        let answer = answer.with("nanos", written.nanos).with("late", written.late);
         let whole = |nanos: f64| nanos.round() as u64;
         Ok(match written.calls.summary() {
             Some((mean, spread)) => answer.with("call_mean", whole(mean)).with("call_spread", whole(spread)),

@@ -273,11 +273,26 @@ public:
 
     uint64_t next() {
         const auto due = static_cast<uint64_t>(std::llround(seconds * 1e9));
-        seconds += by_chance ? -std::log(chance()) * gap : gap;
+        seconds += by_chance ? exponential() * gap : gap;
         return due;
     }
 
 private:
+    // Of exponential distribution with mean 1, from comparisons alone (von Neumann, 1951), as in tools/adapter: implementations are
+    // compared with the same sequence.
+    double exponential() {
+        for (double whole = 0.0;; whole += 1.0) {
+            const double first = chance();
+            double last = first;
+            bool odd = true;
+            for (double next = chance(); next <= last; next = chance()) {
+                last = next;
+                odd = !odd;
+            }
+            if (odd) return whole + first;
+        }
+    }
+
     double chance() {
         state ^= state << 13;
         state ^= state >> 7;
@@ -410,7 +425,7 @@ private:
         const uint64_t begin = now(), end = begin + static_cast<uint64_t>(line.number("millis")) * 1000000u;
         const auto most = static_cast<uint64_t>(line.number("count"));
         Dues dues(static_cast<uint64_t>(line.number("rate")), line.number("by_chance") != 0);
-        uint64_t written = 0, refused = 0;
+        uint64_t written = 0, refused = 0, late = 0;
         // How long calls took, of samples that are not small: mean, and sum of the squares of what they differ from it by. The
         // first ones fill what lies between both sides, and return at once.
         constexpr uint64_t filling = 8;
@@ -420,13 +435,21 @@ private:
         const bool at_rate = line.number("rate") != 0;
         const uint64_t look_every = at_rate || payload.size() > 1024 ? 1 : 16;
         while (written < most && (written % look_every != 0 || now() < end)) {
+            // A sample that was due while the call before it went on carries the time when it was due: otherwise nobody would see
+            // what waits where an implementation holds its writer up (coordinated omission).
+            uint64_t stamp = 0;
             if (at_rate) {
-                const uint64_t due = begin + dues.next();
+                const uint64_t due = begin + dues.next(), time = now();
                 if (due >= end) break;
-                wait_until(due);
+                if (due < time) {
+                    late += time - due > close;
+                    stamp = due;
+                } else {
+                    wait_until(due);
+                    stamp = now();
+                }
             }
             if (payload.size() >= 8) std::memcpy(payload.data(), &written, 8);
-            uint64_t stamp = at_rate ? now() : 0;
             if (payload.size() >= 16) std::memcpy(payload.data() + 8, &stamp, 8);
             const bool timed = payload.size() > 1024;
             const uint64_t begun = timed ? now() : 0;
@@ -444,15 +467,17 @@ private:
         }
         source.session->flush();
         std::string answer = "sent samples=" + std::to_string(written) + " refused=" + std::to_string(refused) +
-                             " nanos=" + std::to_string(now() - begin);
+                             " nanos=" + std::to_string(now() - begin) + " late=" + std::to_string(late);
         if (payload.size() > 1024 && written > filling)
             answer += " call_mean=" + std::to_string(static_cast<uint64_t>(mean)) +
                       " call_spread=" + std::to_string(static_cast<uint64_t>(std::sqrt(squares / static_cast<double>(written - filling))));
         return answer;
     }
 
+    // So long before a moment a sleep ends, and so long behind it a sample is late.
+    static constexpr uint64_t close = 100000;
+
     static void wait_until(uint64_t at) {
-        constexpr uint64_t close = 100000;
         for (uint64_t time = now(); time < at; time = now())
             if (at - time > close) std::this_thread::sleep_for(std::chrono::nanoseconds(at - time - close));
     }

@@ -29,10 +29,10 @@ pub enum Command {
         /// A results file; or two of the same scenario, before and after
         #[arg(required = true, num_args = 1..=2)]
         results: Vec<PathBuf>,
-        /// The implementation that the others are compared with; the first if not given
+        /// The implementation that the others are compared with, of one results file; the first if not given
         #[arg(long)]
         base: Option<String>,
-        /// Compare by this figure, as the results file calls it, of which less is better: frames, cpu_us, all_mb
+        /// Compare by this figure, as the results file calls it: frames, cpu_us, all_mb, gbit_per_s
         #[arg(long)]
         figure: Option<String>,
     },
@@ -42,13 +42,13 @@ pub enum Command {
         #[arg(required = true)]
         results: Vec<PathBuf>,
         /// The page to write
-        #[arg(long, default_value = "bench.html")]
+        #[arg(long, default_value = "bench.html", conflicts_with_all = ["pictures", "markdown", "brief"])]
         out: PathBuf,
         /// Print Markdown instead
         #[arg(long, conflicts_with = "pictures")]
         markdown: bool,
         /// Markdown with one table for all payloads, readers or topics of a measure, without ratios
-        #[arg(long, conflicts_with = "pictures")]
+        #[arg(long, conflicts_with_all = ["pictures", "markdown"])]
         brief: bool,
         /// Write the pictures instead, each as an SVG file in this folder
         #[arg(long, value_name = "FOLDER")]
@@ -214,6 +214,7 @@ fn request(options: &RunOptions) -> Result<RunRequest> {
             .extend(others.map(|one| Absent { name: one.name.clone(), why: "left out with --only".into() }));
     }
     let mut notes = only_parts(&mut scenario, options);
+    are_about_something(&scenario, options)?;
     let whole = scenario.clone();
     if let Some(repetitions) = options.repetitions {
         scenario.repetitions = repetitions;
@@ -227,6 +228,25 @@ fn request(options: &RunOptions) -> Result<RunRequest> {
     scenario.check().context("with these options")?;
     notes.extend(shorter(&whole, &scenario));
     Ok(RunRequest { scenario, left_out, notes })
+}
+
+/// Refuses what would change nothing in any measure.
+fn are_about_something(scenario: &Scenario, options: &RunOptions) -> Result<()> {
+    type Takes = fn(&Measure) -> bool;
+    let given: [(bool, &str, Takes); 4] = [
+        (!options.payloads.is_empty(), "--payloads: no measure of this run", |one| is_sized(one.kind)),
+        (!options.readers.is_empty(), "--readers: no measure of this run", has_several_readers),
+        (options.count.is_some(), "--count: of round trips; no measure of this run", |one| {
+            one.kind == Kind::Latency
+        }),
+        (options.seconds.is_some(), "--seconds: no measure of this run", |one| {
+            !matches!(one.kind, Kind::Latency | Kind::Discovery)
+        }),
+    ];
+    for (is_given, what, takes) in given {
+        ensure!(!is_given || scenario.measures.iter().any(takes), "{what} takes it");
+    }
+    Ok(())
 }
 
 /// Leaves out measures and places that are not wanted, and says so.
@@ -262,7 +282,7 @@ fn shorter(whole: &Scenario, scenario: &Scenario) -> Vec<String> {
             note(format!("{kind}: payloads {:?} in the place of {:?}.", now.payloads, then.payloads));
         }
         if then.count != now.count {
-            note(format!("{kind}: {} round trips in the place of {}.", now.count, then.count));
+            note(format!("{kind}: {} round trips in the place of {}.", now.trips(), then.trips()));
         }
         if then.readers != now.readers {
             note(format!("{kind}: {:?} readers in the place of {:?}.", now.readers, then.readers));
@@ -293,14 +313,19 @@ fn named(options: &RunOptions) -> Result<Scenario> {
 fn shorten(scenario: &mut Scenario, options: &RunOptions) {
     for measure in &mut scenario.measures {
         if let (Kind::Latency, Some(count)) = (measure.kind, options.count) {
-            measure.count = count;
+            measure.count = Some(count);
         }
-        if !options.readers.is_empty() && measure.readers.len() > 1 {
+        if !options.readers.is_empty() && has_several_readers(measure) {
             measure.readers.clone_from(&options.readers);
         }
         measure.seconds = options.seconds.unwrap_or(measure.seconds);
         measure.system_calls &= !options.no_system_calls;
     }
+}
+
+/// Whether a measure is about several readers, or several numbers of them.
+fn has_several_readers(measure: &Measure) -> bool {
+    measure.readers != [1]
 }
 
 /// Whether the payload matters to a kind of measure.
@@ -358,6 +383,9 @@ fn measure(options: &RunOptions, itself: &[&str], out: &mut dyn Write) -> Result
 fn comparison(files: &[PathBuf], wanted: compare::Wanted<'_>) -> Result<String> {
     match files {
         [one] => compare::within(&Results::load(one)?, wanted),
+        [_, _] if wanted.base.is_some() => {
+            bail!("--base is about one results file: of two, each implementation is compared with itself")
+        }
         [before, after] => compare::between(&Results::load(before)?, &Results::load(after)?, wanted.figure),
         _ => bail!("one results file, or two"),
     }
@@ -426,6 +454,43 @@ mod tests {
         for wrong in ["", "Dunlin,", "Dunlin (UDP", "Dunlin,nobody"] {
             assert!(listed(wrong).unwrap_err().contains("the scenario has Dunlin, "), "{wrong}");
         }
+    }
+
+    #[derive(clap::Parser)]
+    struct Tool {
+        #[command(subcommand)]
+        command: super::Command,
+    }
+
+    fn parsed(words: &str) -> Result<super::Command, clap::Error> {
+        let words = std::iter::once("bench").chain(words.split(' '));
+        <Tool as clap::Parser>::try_parse_from(words).map(|tool| tool.command)
+    }
+
+    #[test]
+    fn what_would_change_nothing_is_refused() {
+        for (words, why) in [
+            ("run throughput --readers 4", "--readers: no measure of this run takes it"),
+            ("run throughput --kinds throughput --count 5", "--count: of round trips; no measure"),
+            ("run discovery --kinds discovery --payloads 64", "--payloads: no measure"),
+            ("run discovery --kinds discovery --seconds 1", "--seconds: no measure"),
+        ] {
+            let Ok(super::Command::Run(options)) = parsed(words) else { panic!("{words}") };
+            let Err(error) = super::request(&options) else { panic!("{words} is accepted") };
+            assert!(format!("{error:#}").contains(why), "{words}: {error:#}");
+        }
+        let Ok(super::Command::Run(options)) = parsed("run one-to-many --readers 4") else { panic!() };
+        assert_eq!(super::request(&options).unwrap().scenario.measures[0].readers, [4]);
+        for words in [
+            "report r.json --markdown --out x",
+            "report r.json --brief --markdown",
+            "report r.json --pictures f --out x",
+        ] {
+            assert!(parsed(words).is_err(), "{words}");
+        }
+        let files = [super::PathBuf::from("a.json"), "b.json".into()];
+        let wanted = super::compare::Wanted { base: Some("a"), figure: None };
+        assert!(super::comparison(&files, wanted).unwrap_err().to_string().contains("--base"));
     }
 
     #[test]

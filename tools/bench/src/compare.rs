@@ -1,9 +1,10 @@
 //! Who is ahead, as far as the spread allows to say.
 
 use crate::report::{columns, number, whole};
-use crate::results::{Measured, Results, judged_by};
+use crate::results::{MORE_IS_BETTER, Measured, Results, judged_by};
 use crate::scenario::{Kind, Placement, SetUp};
 use anyhow::{Result, bail};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// What to compare.
@@ -11,7 +12,7 @@ use std::fmt::Write;
 pub struct Wanted<'a> {
     /// The implementation that the others are compared with; the first if not given.
     pub base: Option<&'a str>,
-    /// By which figure, of which less is better; by that of the kind of the measure if not given.
+    /// By which figure; by that of the kind of the measure if not given.
     pub figure: Option<&'a str>,
 }
 
@@ -25,9 +26,10 @@ pub fn within(results: &Results, wanted: Wanted<'_>) -> Result<String> {
     if !results.scenario.implementations.iter().any(|one| one.name == base) {
         bail!("{base} is not in this run");
     }
+    is_known(&[results], wanted.figure)?;
     let compared = results.cells.iter().any(|cell| cell.implementation != base);
     if !compared {
-        return Ok(alone(results, base));
+        return Ok(alone(results, base, wanted.figure));
     }
     let mut text = format!("{base} against the others, ratios of {base} to each\n");
     for group in results.groups() {
@@ -39,8 +41,31 @@ pub fn within(results: &Results, wanted: Wanted<'_>) -> Result<String> {
     Ok(text)
 }
 
+/// Refuses a figure that none of these runs has.
+fn is_known(runs: &[&Results], figure: Option<&str>) -> Result<()> {
+    let Some(figure) = figure else { return Ok(()) };
+    let repetitions = runs.iter().flat_map(|run| &run.cells).flat_map(|cell| &cell.repetitions);
+    let known: BTreeSet<&str> = repetitions.flat_map(|one| one.figures.keys().map(String::as_str)).collect();
+    if !known.contains(figure) {
+        let known: Vec<&str> = known.into_iter().collect();
+        bail!("there is no figure {figure}; there are: {}", known.join(", "));
+    }
+    Ok(())
+}
+
+/// What was lost, where something was: a reader that gets less of it may be the faster for that.
+fn lost(ours: &Measured, theirs: &Measured) -> String {
+    let percent = |cell: &Measured| cell.figure("lost_percent").map_or(0.0, |(median, ..)| median);
+    let (ours, theirs) = (percent(ours), percent(theirs));
+    if ours > 0.0 || theirs > 0.0 {
+        format!("; lost: {} % against {} %", number(ours), number(theirs))
+    } else {
+        String::new()
+    }
+}
+
 /// The figures themselves, where there is nobody to compare them with.
-fn alone(results: &Results, base: &str) -> String {
+fn alone(results: &Results, base: &str, figure: Option<&str>) -> String {
     let repetitions = results.scenario.repetitions;
     let mut text = match repetitions {
         1 => format!("{base} alone\n"),
@@ -51,7 +76,10 @@ fn alone(results: &Results, base: &str) -> String {
         let of = |(figure, title): &(&str, &str)| {
             cell.figure(figure).map(|(median, ..)| format!("{title} {}", number(median)))
         };
-        let figures: Vec<_> = columns(measure.kind).iter().filter_map(of).collect();
+        let figures: Vec<_> = match figure {
+            Some(figure) => of(&(figure, figure)).into_iter().collect(),
+            None => columns(measure.kind).iter().filter_map(of).collect(),
+        };
         let told = match cell.failure() {
             Some((why, count)) => format!("{count} repetitions failed: {why}; {}", figures.join(", ")),
             None if figures.is_empty() => "not measured".to_owned(),
@@ -68,6 +96,7 @@ fn alone(results: &Results, base: &str) -> String {
 /// # Errors
 /// They have no cell in common.
 pub fn between(before: &Results, after: &Results, figure: Option<&str>) -> Result<String> {
+    is_known(&[before, after], figure)?;
     let mut text = String::from("the second run against the first, ratios of the second to the first\n");
     let empty = text.len();
     for now in &after.cells {
@@ -95,7 +124,7 @@ fn line(
 ) {
     let Some(measure) = results.measure(ours) else { return };
     let (judged, _, less) = judged_by(measure.kind);
-    let (figure, less) = figure.map_or((judged, less), |figure| (figure, true));
+    let (figure, less) = figure.map_or((judged, less), |figure| (figure, !MORE_IS_BETTER.contains(&figure)));
     let _ = write!(text, "{}: {name}: ", what(results, ours));
     let _ = match ours.over(theirs, figure) {
         None => writeln!(text, "not measured on both sides"),
@@ -110,7 +139,7 @@ fn line(
             };
             let median =
                 ours.over(theirs, "p50").map_or(String::new(), |ratio| format!("median {:.3}, ", ratio.mean));
-            writeln!(text, "{median}{figure} {:.3} ({spread}): {verdict}", ratio.mean)
+            writeln!(text, "{median}{figure} {:.3} ({spread}): {verdict}{}", ratio.mean, lost(ours, theirs))
         }
     };
 }
@@ -200,9 +229,23 @@ pub(crate) mod tests {
         assert!(text.contains("not measured on both sides"), "{text}");
         let text = within(&two(&[2.0; 3], &[1.0; 3]), Wanted { base: None, figure: Some("mean") }).unwrap();
         assert!(text.contains("mean 2.000"), "{text}");
-        let text = within(&two(&[2.0; 3], &[1.0; 3]), Wanted { base: None, figure: Some("frames") }).unwrap();
-        assert!(text.contains("not measured on both sides"), "{text}");
+        let error = within(&two(&[2.0; 3], &[1.0; 3]), Wanted { base: None, figure: Some("frames") });
+        assert_eq!(error.unwrap_err().to_string(), "there is no figure frames; there are: mean, p50");
         assert!(within(&two(&[], &[]), Wanted { base: Some("nobody"), figure: None }).is_err());
+    }
+
+    /// Of rates more is better, whoever names them; and who lost samples is told.
+    #[test]
+    fn more_samples_are_better_unless_they_were_lost() {
+        let mut results = two(&[], &[]);
+        for (cell, rate) in results.cells.iter_mut().zip([2.0, 1.0]) {
+            let figures = [("samples_per_s", rate), ("lost_percent", 50.0 * (rate - 1.0))];
+            let figures = figures.map(|(name, value)| (name.to_string(), value)).into();
+            cell.repetitions = vec![Repetition { figures, ..Repetition::default() }; 3];
+        }
+        let text = within(&results, Wanted { base: None, figure: Some("samples_per_s") }).unwrap();
+        assert!(text.trim_end().ends_with(": better; lost: 50.0 % against 0.00 %"), "{text}");
+        assert_eq!(judged_by(Kind::Throughput).2, !MORE_IS_BETTER.contains(&judged_by(Kind::Throughput).0));
     }
 
     #[test]

@@ -19,6 +19,8 @@ use std::time::Duration;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a ping may stay without its pong.
 const PONG: Duration = Duration::from_secs(15);
+/// How long round trips may take on average: a frame that is lost costs some implementations three seconds.
+const SLOWEST_TRIP: Duration = Duration::from_millis(100);
 /// Round trips while system calls are counted, which makes everything slow.
 const COUNTED_TRIPS: u64 = 500;
 
@@ -131,7 +133,7 @@ impl Bench<'_> {
             far.ask(&Self::await_peers(1), "matched", PATIENCE * 2)?;
         }
         let (warm_up, count) =
-            if self.counts_calls { (0, COUNTED_TRIPS) } else { (self.measure.warm_up, self.measure.count) };
+            if self.counts_calls { (0, COUNTED_TRIPS) } else { (self.measure.warm_up, self.measure.trips()) };
         let file = self.file("round-trips");
         let ping = Line::new("ping")
             .with("warm_up", warm_up)
@@ -139,7 +141,7 @@ impl Bench<'_> {
             .with("patience_ms", PONG.as_millis())
             .with("by_turns", u8::from(self.cell.set_up == SetUp::IntraProcess))
             .with("file", &file);
-        let longest = PATIENCE + Duration::from_millis(count + warm_up);
+        let longest = longest(warm_up + count);
         if self.counts_calls {
             let calls = self.count_calls(&[Some(&near), far.as_ref()])?;
             near.ask(&ping, "done", longest)?;
@@ -209,6 +211,11 @@ impl Bench<'_> {
     }
 }
 
+/// How long so many round trips may take altogether. That a pong does not come is told by the adapter itself.
+fn longest(trips: u64) -> Duration {
+    PATIENCE + SLOWEST_TRIP.saturating_mul(u32::try_from(trips).unwrap_or(u32::MAX))
+}
+
 /// A number that an adapter gives: not below zero, and a number.
 fn figure(line: &Line, name: &str) -> Result<f64> {
     let value: f64 = line.get(name)?;
@@ -249,6 +256,12 @@ mod tests {
             assert!(figure(&Line::from_str(text).unwrap(), "samples").is_err(), "{text}");
         }
         assert_eq!(figure(&Line::from_str("sent samples=3").unwrap(), "samples").unwrap(), 3.0);
+    }
+
+    /// With one frame of a hundred lost on either way, and three seconds until it is asked for again.
+    #[test]
+    fn round_trips_may_be_as_slow_as_repairs_make_them() {
+        assert!(longest(3_000) > Duration::from_secs(3_000 / 50 * 3));
     }
 
     #[test]

@@ -30,6 +30,8 @@ mod tests {
             let scenario = Scenario::parse(text).unwrap_or_else(|error| panic!("{name}: {error:#}"));
             assert_eq!(scenario.id, *name);
             assert!(!scenario.about.is_empty() && !scenario.cells().is_empty(), "{name}");
+            // The time that a page tells is that for which was written.
+            assert!(!scenario.measures.iter().any(crate::scenario::Measure::is_cut_short), "{name}");
             for contender in &scenario.implementations {
                 let is_known = known.iter().any(|(adapter, ..)| *adapter == contender.adapter);
                 assert!(is_known, "{name}: {}", contender.adapter);
@@ -45,10 +47,13 @@ mod tests {
         };
         let powers = |from: u32, to: u32| (from..=to).map(|n| 1_usize << n).collect::<Vec<_>>();
         let dbe = &preset("dbe-2008")[0];
-        assert_eq!((&dbe.payloads, dbe.answer, dbe.count), (&powers(2, 14), Some(4), 10_000));
+        assert_eq!((&dbe.payloads, dbe.answer, dbe.count), (&powers(2, 14), Some(4), Some(10_000)));
         assert_eq!(dbe.set_ups, [SetUp::InterProcess, SetUp::TwoHosts]);
         let again = preset("architectures-2008");
-        assert_eq!((&again[0].payloads, again[0].answer, again[0].count), (&powers(2, 14), Some(4), 10_000));
+        assert_eq!(
+            (&again[0].payloads, again[0].answer, again[0].count),
+            (&powers(2, 14), Some(4), Some(10_000))
+        );
         assert_eq!((&again[4].payloads, &again[4].readers), (&powers(2, 14), &vec![1, 4, 8, 16, 32]));
         let latency = &preset("latency-2019")[0];
         assert_eq!((&latency.payloads, latency.reliable, latency.keep_last), (&powers(4, 14), true, 1));

@@ -170,6 +170,9 @@ impl Measured {
     }
 }
 
+/// Figures of which more is better; of all others less is.
+pub const MORE_IS_BETTER: [&str; 4] = ["samples_per_s", "gbit_per_s", "line_percent", "wire_mbit_per_s"];
+
 /// The figure by which a measure is judged, what it is called, and whether less is better.
 #[must_use]
 pub fn judged_by(kind: Kind) -> (&'static str, &'static str, bool) {

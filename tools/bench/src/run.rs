@@ -1,5 +1,6 @@
 //! Runs a scenario: all cells, again and again, in an order that gives every implementation the same noise.
 
+use crate::adapter;
 use crate::adapters::Adapters;
 use crate::hosts::Remote;
 use crate::machine;
@@ -71,10 +72,13 @@ pub fn run(
         tool: format!("dunlin {}", env!("CARGO_PKG_VERSION")),
         began,
         machine: machine::describe(),
-        commit: option_env!("DUNLIN_COMMIT").filter(|commit| !commit.is_empty()).map(String::from),
+        commit: adapter::commit().map(String::from),
+        notes: other_builds(&scenario, &descriptions, adapter::commit())
+            .into_iter()
+            .chain(request.notes)
+            .collect(),
         descriptions,
         absent: absent.into_iter().chain(request.left_out).collect(),
-        notes: request.notes,
         cells: cells.iter().filter_map(measured).collect(),
         scenario: scenario.clone(),
     };
@@ -85,6 +89,23 @@ pub fn run(
     results.machine.insert("load average after".into(), machine::load());
     results.save(file)?;
     Ok(results)
+}
+
+/// What measures Dunlin is a program of its own, which may have been built at another time.
+fn other_builds(
+    scenario: &Scenario,
+    descriptions: &BTreeMap<String, Description>,
+    commit: Option<&str>,
+) -> Vec<String> {
+    let Some(commit) = commit else { return Vec::new() };
+    let ours = scenario.implementations.iter().filter(|one| one.adapter == "dunlin");
+    let described = ours.filter_map(|one| Some((&one.name, descriptions.get(&one.name)?)));
+    let other = described.filter(|(_, description)| !description.version.contains(commit));
+    other
+        .map(|(name, description)| {
+            format!("{name} is of another build than this program: {}.", description.version)
+        })
+        .collect()
 }
 
 /// Waits until no other run measures on this machine: they would disturb each other and meet in the same domains. The lock
@@ -330,6 +351,22 @@ mod tests {
         assert!(!is_given_up(&[failed()]));
         assert!(is_given_up(&[failed(), failed()]));
         assert!(!is_given_up(&[failed(), Repetition::default(), failed()]));
+    }
+
+    #[test]
+    fn an_adapter_of_another_build_is_named() {
+        let run = crate::compare::tests::two(&[], &[]);
+        let mut scenario = run.scenario;
+        scenario.implementations[0].adapter = "dunlin".into();
+        let described = |version: &str| -> BTreeMap<String, Description> {
+            [("a".to_string(), Description { version: version.into(), ..Description::default() })].into()
+        };
+        let notes = |version: &str, commit| other_builds(&scenario, &described(version), commit);
+        assert!(notes("Dunlin 1.0 abc", Some("abc")).is_empty() && notes("Dunlin 1.0", None).is_empty());
+        assert_eq!(
+            notes("Dunlin 1.0 def", Some("abc")),
+            ["a is of another build than this program: Dunlin 1.0 def."]
+        );
     }
 
     #[test]

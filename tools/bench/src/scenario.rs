@@ -10,6 +10,11 @@ use std::fmt;
 /// The largest payload a scenario may ask for, octets.
 const MAX_PAYLOAD: usize = 64 << 20;
 
+/// Round trips where nobody says how many.
+const TRIPS: u64 = 10_000;
+/// The most samples or round trips.
+const MAX_COUNT: u64 = 100_000_000;
+
 /// The largest scenario file, octets.
 pub(crate) const MAX_FILE: u64 = 1 << 20;
 /// The most cells, and the most repetitions of all cells together.
@@ -82,9 +87,9 @@ pub struct Measure {
     /// HISTORY: KEEP_LAST with this depth; 0 for KEEP_ALL.
     #[serde(default)]
     pub keep_last: i32,
-    /// Round trips, or samples at most.
-    #[serde(default = "ten_thousand")]
-    pub count: u64,
+    /// Round trips, 10,000 if not given; of what is written for a time samples at most, as many as go into it if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
     /// Round trips that are not counted.
     #[serde(default)]
     pub warm_up: u64,
@@ -210,9 +215,6 @@ fn two_processes() -> Vec<SetUp> {
 fn yes() -> bool {
     true
 }
-fn ten_thousand() -> u64 {
-    10_000
-}
 fn two() -> f64 {
     2.0
 }
@@ -268,7 +270,10 @@ impl Scenario {
     /// # Errors
     /// It is no TOML, has unknown keys or values that cannot be.
     pub fn parse(text: &str) -> Result<Self> {
-        let scenario: Self = toml::from_str(text).context("reading the scenario")?;
+        let mut scenario: Self = toml::from_str(text).context("reading the scenario")?;
+        for measure in scenario.measures.iter_mut().filter(|measure| measure.kind == Kind::Latency) {
+            measure.count.get_or_insert(TRIPS);
+        }
         scenario.check()?;
         Ok(scenario)
     }
@@ -385,6 +390,26 @@ impl Cell {
 }
 
 impl Measure {
+    /// Round trips, those to warm up left out.
+    #[must_use]
+    pub fn trips(&self) -> u64 {
+        self.count.unwrap_or(TRIPS)
+    }
+
+    /// Samples of a writer at most.
+    #[must_use]
+    pub fn most_samples(&self) -> u64 {
+        self.count.unwrap_or(MAX_COUNT)
+    }
+
+    /// Whether the samples end before the time does, if all are taken as fast as they shall be written.
+    #[must_use]
+    pub fn is_cut_short(&self) -> bool {
+        let is_timed = matches!(self.kind, Kind::OneWay | Kind::Throughput | Kind::Applications);
+        let wanted = if self.rate == 0 { MAX_COUNT as f64 } else { self.rate as f64 * self.seconds };
+        is_timed && (self.most_samples() as f64) < wanted
+    }
+
     fn check(&self) -> Result<()> {
         for (name, empty) in [
             ("payloads", self.payloads.is_empty()),
@@ -403,7 +428,8 @@ impl Measure {
         ensure!((0.05..=3_600.0).contains(&self.seconds), "seconds: from 0.05 to 3600");
         ensure!((0.0..=50.0).contains(&self.link.loss), "link.loss: from 0 to 50 percent");
         ensure!(self.keep_last >= 0, "keep_last: 0 for all, or how many");
-        ensure!((1..=100_000_000).contains(&self.count), "count: from 1 to 100000000");
+        let fits = self.count.is_none_or(|count| (1..=MAX_COUNT).contains(&count));
+        ensure!(fits, "count: from 1 to {MAX_COUNT}");
         ensure!(self.warm_up <= 10_000_000, "warm_up: 10000000 at most");
         ensure!(self.rate <= 100_000_000, "rate: 100000000 at most");
         self.check_link()?;
@@ -423,7 +449,7 @@ impl Measure {
     /// What does not go with the kind.
     fn check_kind(&self) -> Result<()> {
         if self.kind == Kind::Latency {
-            ensure!(self.count <= 10_000_000, "count: 10000000 round trips at most");
+            ensure!(self.trips() <= 10_000_000, "count: 10000000 round trips at most");
             let fits = |answer: usize| self.payloads.iter().all(|payload| (1..=*payload).contains(&answer));
             ensure!(self.answer.is_none_or(fits), "answer: from 1 to the smallest payload");
         } else {
@@ -483,6 +509,23 @@ mod tests {
         assert_eq!(cells.len(), 8);
         assert_eq!((cells[0].implementation, cells[1].implementation), (0, 1), "implementations take turns");
         assert_eq!((cells[7].payload, cells[7].set_up), (64, SetUp::TwoHosts));
+    }
+
+    /// Without a number of samples the time decides alone; with one, pages say that it may end the measurement before.
+    #[test]
+    fn the_time_is_not_cut_short_by_a_number_that_nobody_gave() {
+        let measure = |more: &str| {
+            let kind = format!("kind = \"one-way\"\nrate = 50000\nseconds = 3.0\n{more}");
+            let text = SMALL.replace("kind = \"latency\"", &kind);
+            Scenario::parse(&text).unwrap().measures.remove(0)
+        };
+        assert!(measure("").most_samples() > 150_000 && !measure("").is_cut_short());
+        assert!(!measure("count = 150000").is_cut_short() && measure("count = 10000").is_cut_short());
+        assert!(
+            crate::report::conditions(&measure("count = 10000"))
+                .contains("3 s, at most 10\u{202f}000 samples")
+        );
+        assert_eq!(Scenario::parse(SMALL).unwrap().measures[0].trips(), 10_000);
     }
 
     #[test]

@@ -24,11 +24,13 @@ pub fn summarise(nanos: &[u64]) -> (Figures, Vec<(u64, u64)>) {
     let squares = nanos.iter().map(|nanos| (*nanos as f64 - mean).powi(2)).sum::<f64>();
     let micros = |nanos: f64| nanos / 1_000.0;
     figures.insert("min".into(), micros(nanos.iter().min().copied().unwrap_or(0) as f64));
-    figures.insert("max".into(), micros(nanos.iter().max().copied().unwrap_or(0) as f64));
     figures.insert("mean".into(), micros(mean));
     figures.insert("stddev".into(), micros((squares / count).sqrt()));
+    // A bin is told by its upper end, which may be above the greatest of all.
+    let max = nanos.iter().max().copied().unwrap_or(0);
+    figures.insert("max".into(), micros(max as f64));
     for (name, quantile) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)] {
-        figures.insert(name.into(), micros(histogram.value_at_quantile(quantile) as f64));
+        figures.insert(name.into(), micros(histogram.value_at_quantile(quantile).min(max) as f64));
     }
     let bins = histogram.iter_recorded().map(|bin| (bin.value_iterated_to(), bin.count_at_value())).collect();
     (figures, bins)
@@ -102,6 +104,8 @@ mod tests {
         assert!((figures["stddev"] - 288.675).abs() < 0.001);
         assert_eq!(bins.iter().map(|(_, count)| count).sum::<u64>(), 1_000);
         assert_eq!(summarise(&[]).0.len(), 0);
+        let (figures, _) = summarise(&[100_001, 100_003]);
+        assert!(figures["p99.9"] <= figures["max"], "{figures:?}");
     }
 
     #[test]

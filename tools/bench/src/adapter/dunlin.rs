@@ -41,7 +41,7 @@ impl Implementation for Dunlin {
         };
         Ok(About {
             name: "Dunlin".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
+            version: super::version(),
             can,
             waits: waits.into(),
             built: super::BUILT.into(),

@@ -14,6 +14,17 @@ pub(crate) const BUILT: &str = match option_env!("DUNLIN_BENCH_BUILT") {
     None => "cargo, optimised",
 };
 
+/// The commit that this was built from, if the build said so.
+pub(crate) fn commit() -> Option<&'static str> {
+    option_env!("DUNLIN_COMMIT").filter(|commit| !commit.is_empty())
+}
+
+/// The version of Dunlin that is measured, with its commit.
+pub(crate) fn version() -> String {
+    let commit = commit().map_or_else(String::new, |commit| format!(" {commit}"));
+    format!("{}{commit}", env!("CARGO_PKG_VERSION"))
+}
+
 /// Names of the adapters that need nothing else.
 pub(crate) const BUILT_IN: &[&str] = &["dunlin", "udp"];
 

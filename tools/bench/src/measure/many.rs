@@ -81,9 +81,10 @@ impl Bench<'_> {
         }
         let sent = sources.iter_mut().map(|source| source.hear("sent", time + PATIENCE));
         let sent = sent.collect::<Result<Vec<_>>>()?;
-        let counted = self.settle_all(&mut sinks, sent.iter())?;
+        Self::settle_all(&mut sinks, sent.iter(), self.silence())?;
         let after = (all(&sources)?, all(&sinks)?);
         let spent = (spent, place.spent(&sources, &sinks)?);
+        let counted = self.collect(&mut sinks)?;
         let samples = |lines: &[Line]| lines.iter().map(|line| figure(line, "samples")).sum::<Result<f64>>();
         let (written, arrived) = (samples(&sent)?, samples(&counted)?);
         ensure!(arrived > 0.0, "nothing arrived of {written} samples");
@@ -92,7 +93,12 @@ impl Bench<'_> {
         let both = used((before.0, after.0)).zip(used((before.1, after.1))).map(|(near, far)| near + far);
         figures.extend(both.map(|both| ("cpu_us".to_string(), both)));
         figures.insert("lost_percent".into(), 100.0 * (written - arrived).max(0.0) / written);
-        figures.insert("samples_per_s".into(), written / self.measure.seconds);
+        // They write side by side, for as long as they were told or until they have written what they were told.
+        let nanos = sent
+            .iter()
+            .map(|line| figure(line, "nanos"))
+            .try_fold(0.0, |longest: f64, nanos| nanos.map(|nanos| longest.max(nanos)))?;
+        figures.insert("samples_per_s".into(), written * 1e9 / nanos.max(1.0));
         // With servers and daemons, where there are any.
         place.add_spent(&mut figures, spent, self.measure.link.count, written);
         place.add_memory(&mut figures, sources.iter().chain(&sinks))?;

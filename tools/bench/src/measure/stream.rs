@@ -52,14 +52,17 @@ impl Bench<'_> {
             Some((before, hosts)) => hosts.octets_on_cable()?.map(|after| (after - before, begin.elapsed())),
             None => None,
         };
-        let counted = self.settle_all(&mut sinks, std::iter::repeat(&sent))?;
+        Self::settle_all(&mut sinks, std::iter::repeat(&sent), self.silence())?;
         if let Some((writer, reader)) = calls {
-            return call_figures(&sent, counted.first(), writer, reader);
+            let calls = (writer.into_iter().map(Calls::total).sum::<Result<f64>>()?, reader.total()?);
+            return call_figures(&sent, self.collect(&mut sinks)?.first(), calls);
         }
+        // Before readers write down what they have seen, which is no part of what is measured.
         let after = (cpu(&[Some(&source)])?, all(&sinks)?);
         let difference = |after: Option<f64>, before: Option<f64>| Some(after? - before?);
         let used = (difference(after.0, before.0), difference(after.1, before.1));
         let spent = (spent, place.spent([&source], &sinks)?);
+        let counted = self.collect(&mut sinks)?;
         let delays = self.delays(sinks.len())?;
         let (mut figures, bins) = self.stream_figures(&sent, &counted, used, source.usage()?, &delays)?;
         self.add_link_figures(&mut figures, &sinks, wire)?;
@@ -74,25 +77,37 @@ impl Bench<'_> {
         let sleeps = self.measure.rate > 0 && place.is_studied();
         Line::new("blast")
             .with("millis", time.as_millis())
-            .with("count", self.measure.count)
+            .with("count", self.measure.most_samples())
             .with("rate", self.measure.rate)
             .with("by_chance", u8::from(self.measure.by_chance))
             .with("sleeps", u8::from(sleeps))
     }
 
+    /// After how long nothing more is waited for.
+    pub(super) fn silence(&self) -> Duration {
+        if self.measure.reliable { SILENCE_RELIABLE } else { SILENCE }
+    }
+
     /// Waits until all readers have what their sources have sent, or nothing comes any more.
     pub(super) fn settle_all<'b>(
-        &self,
         sinks: &mut [Adapter],
         sent: impl Iterator<Item = &'b Line>,
-    ) -> Result<Vec<Line>> {
-        let silence = if self.measure.reliable { SILENCE_RELIABLE } else { SILENCE };
+        silence: Duration,
+    ) -> Result<()> {
+        let mut settled = sinks.iter_mut().zip(sent);
+        settled.try_for_each(|(sink, sent)| settle(sink, figure(sent, "samples")? as u64, silence))
+    }
+
+    /// What readers have counted; where samples are timed they write down the delays.
+    pub(super) fn collect(&self, sinks: &mut [Adapter]) -> Result<Vec<Line>> {
         let is_timed = matches!(self.measure.kind, Kind::OneWay | Kind::Applications);
-        let settled = sinks.iter_mut().zip(sent).enumerate().map(|(at, (sink, sent))| {
+        let counted = sinks.iter_mut().enumerate().map(|(at, sink)| {
+            let count = Line::new("count").with("reset", 1);
             let file = is_timed.then(|| self.file(&format!("delays-{at}")));
-            settle(sink, figure(sent, "samples")? as u64, silence, file.as_deref())
+            let count = file.iter().fold(count, |line, file| line.with("file", file));
+            sink.ask(&count, "counted", PATIENCE)
         });
-        settled.collect()
+        counted.collect()
     }
 
     /// How long samples were on their way to all of so many readers.
@@ -168,6 +183,8 @@ impl Bench<'_> {
             ("gbit_per_s", Some(slowest * self.cell.payload as f64 * 8.0 / 1e9)),
             ("sent", Some(sent_samples)),
             ("refused", Some(figure(sent, "refused")?)),
+            // Of adapters that do not tell nothing is known.
+            ("late_percent", figure(sent, "late").ok().map(|late| 100.0 * late / sent_samples.max(1.0))),
             ("lost_percent", Some(100.0 * (expected - arrived).max(0.0) / expected.max(1.0))),
             ("out_of_order", Some(disorder)),
             ("cpu_us_per_sample_written", cpu.0.map(|cpu| cpu * 1e6 / sent_samples.max(1.0))),
@@ -184,29 +201,27 @@ impl Bench<'_> {
     }
 }
 
-fn call_figures(sent: &Line, counted: Option<&Line>, writer: Vec<Calls>, reader: Calls) -> Result<Outcome> {
-    let written = writer.into_iter().map(Calls::total).sum::<Result<f64>>()?;
+fn call_figures(sent: &Line, counted: Option<&Line>, (written, read): (f64, f64)) -> Result<Outcome> {
     let samples = figure(sent, "samples")?.max(1.0);
     let arrived = figure(counted.context("no reader")?, "samples")?.max(1.0);
     let figures = [
         ("system_calls_per_sample_written", written / samples),
-        ("system_calls_per_sample_read", reader.total()? / arrived),
+        ("system_calls_per_sample_read", read / arrived),
     ];
     Ok((figures.map(|(name, value)| (name.to_string(), value)).into(), Vec::new()))
 }
 
-/// Waits until a reader has everything or nothing comes any more, and asks it for its count.
-fn settle(sink: &mut Adapter, expected: u64, silence: Duration, file: Option<&str>) -> Result<Line> {
-    let ask = |reset: u8| Line::new("count").with("reset", reset);
+/// Waits until a reader has everything or nothing comes any more.
+fn settle(sink: &mut Adapter, expected: u64, silence: Duration) -> Result<()> {
+    let ask = Line::new("count").with("reset", 0);
     let deadline = std::time::Instant::now() + PATIENCE;
     let (mut last, mut changed) = (0_u64, std::time::Instant::now());
     while last < expected && changed.elapsed() < silence && std::time::Instant::now() < deadline {
         std::thread::park_timeout(Duration::from_millis(20));
-        let samples = sink.ask(&ask(0), "counted", PATIENCE)?.get("samples")?;
+        let samples = sink.ask(&ask, "counted", PATIENCE)?.get("samples")?;
         if samples != last {
             (last, changed) = (samples, std::time::Instant::now());
         }
     }
-    let last = file.iter().fold(ask(1), |line, file| line.with("file", file));
-    sink.ask(&last, "counted", PATIENCE)
+    Ok(())
 }

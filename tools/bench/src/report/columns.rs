@@ -47,6 +47,7 @@ const ONE_WAY: Columns = &[
     ("max", "max"),
     ("stddev", "jitter (σ)"),
     ("lost_percent", "lost %"),
+    ("late_percent", "written late %"),
     ("write_ms", "write, ms"),
     ("write_spread_ms", "± (σ)"),
     ("cpu_us_per_sample_written", "CPU µs per sample, writer"),

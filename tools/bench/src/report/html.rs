@@ -139,13 +139,16 @@ pub(crate) fn conditions(measure: &Measure) -> String {
         words.push("scheduled before normal processes".into());
     }
     match measure.kind {
-        Kind::Latency => words.push(format!("{} round trips after {}", measure.count, measure.warm_up)),
+        Kind::Latency => words.push(format!("{} round trips after {}", measure.trips(), measure.warm_up)),
         Kind::Applications => {
             words.push(format!("as many writers as readers, each pair a topic, {} s", measure.seconds))
         }
         Kind::OneWay | Kind::Throughput | Kind::Footprint => words.push(format!("{} s", measure.seconds)),
         Kind::Fleet => words.push(format!("as many writers as readers, {} s at rest", measure.seconds)),
         Kind::Discovery => words.push("from the opening of the second process to the last match".into()),
+    }
+    if measure.is_cut_short() {
+        words.push(format!("at most {} samples", super::number(measure.most_samples() as f64)));
     }
     words.extend(measure.answer.map(|answer| format!("{answer} B come back")));
     words.join(", ") + "."

@@ -10,6 +10,8 @@ mod table;
 
 pub(crate) use columns::columns;
 pub use figures::{Figure, figures};
+#[cfg(test)]
+pub(crate) use html::conditions;
 pub use html::html;
 pub use markdown::markdown;
 pub(crate) use table::{number, whole};

@@ -1,7 +1,7 @@
 //! dust_dds.
 
 use anyhow::{Result, anyhow};
-use dunlin_bench_adapter::{About, Can, FROM_REGISTRY, Implementation, OnPayload, Open, Session, only, serve};
+use dunlin_bench_adapter::{About, Can, FROM_REGISTRY, Implementation, OnPayload, Open, Session, locked_version, only, serve};
 use dust_dds::dds_async::data_reader::DataReaderAsync;
 use dust_dds::dds_async::data_writer::DataWriterAsync;
 use dust_dds::dds_async::domain_participant::DomainParticipantAsync;
@@ -22,6 +22,9 @@ use dust_dds::subscription::data_reader::DataReader;
 use dust_dds::subscription::data_reader_listener::DataReaderListener;
 use futures::executor::block_on;
 use std::sync::{Arc, Mutex};
+
+/// What was built.
+const LOCK: &str = include_str!("../../Cargo.lock");
 
 #[derive(DdsType, Clone, Debug)]
 #[dust_dds(extensibility = "final")]
@@ -83,7 +86,7 @@ fn history(open: &Open) -> HistoryQosPolicy {
 impl Implementation for Dust {
     fn about(&self, options: &[(String, String)]) -> Result<About> {
         only(options, &[])?;
-        Ok(About { name: "dust_dds".into(), version: "0.16".into(), can: Can::ALL, waits: "blocks".into(), built: FROM_REGISTRY.into() })
+        Ok(About { name: "dust_dds".into(), version: locked_version(LOCK, "dust_dds"), can: Can::ALL, waits: "blocks".into(), built: FROM_REGISTRY.into() })
     }
 
     fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>> {

@@ -1,7 +1,7 @@
 //! iceoryx2: shared memory, one host. Option: wait = spin (the default, as its own benchmarks do) or event.
 
 use anyhow::{Result, anyhow, bail};
-use dunlin_bench_adapter::{About, Can, FROM_REGISTRY, Implementation, OnPayload, Open, Session, only, serve};
+use dunlin_bench_adapter::{About, Can, FROM_REGISTRY, Implementation, OnPayload, Open, Session, locked_version, only, serve};
 use iceoryx2::port::listener::Listener;
 use iceoryx2::port::notifier::Notifier;
 use iceoryx2::port::publisher::Publisher;
@@ -12,6 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+/// What was built.
+const LOCK: &str = include_str!("../../Cargo.lock");
 
 /// How long a reader waits for an event before it looks whether all has ended.
 const PATIENCE: Duration = Duration::from_millis(2);
@@ -86,7 +89,7 @@ impl Implementation for Iceoryx2 {
         only(options, &["wait"])?;
         let waits = if with_events(options)? { "blocks" } else { "spins" }.into();
         let built = FROM_REGISTRY.into();
-        Ok(About { name: "iceoryx2".into(), version: "0.10".into(), can: CAN, waits, built })
+        Ok(About { name: "iceoryx2".into(), version: locked_version(LOCK, "iceoryx2"), can: CAN, waits, built })
     }
 
     fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>> {

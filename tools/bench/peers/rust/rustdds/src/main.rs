@@ -1,7 +1,7 @@
 //! RustDDS.
 
 use anyhow::{Result, anyhow};
-use dunlin_bench_adapter::{About, Can, FROM_REGISTRY, Implementation, OnPayload, Open, Session, only, serve};
+use dunlin_bench_adapter::{About, Can, FROM_REGISTRY, Implementation, OnPayload, Open, Session, locked_version, only, serve};
 use futures::executor::block_on;
 use futures::{StreamExt, select};
 use rustdds::dds::statusevents::{DataReaderStatus, DataWriterStatus, StatusEvented};
@@ -14,6 +14,9 @@ use rustdds::{
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+
+/// What was built.
+const LOCK: &str = include_str!("../../Cargo.lock");
 
 #[derive(Serialize, Deserialize, Clone, Debug)]
 struct Octets {
@@ -93,7 +96,7 @@ async fn read(
 impl Implementation for RustDds {
     fn about(&self, options: &[(String, String)]) -> Result<About> {
         only(options, &[])?;
-        Ok(About { name: "RustDDS".into(), version: "0.15".into(), can: Can::ALL, waits: "blocks".into(), built: FROM_REGISTRY.into() })
+        Ok(About { name: "RustDDS".into(), version: locked_version(LOCK, "rustdds"), can: Can::ALL, waits: "blocks".into(), built: FROM_REGISTRY.into() })
     }
 
     fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>> {

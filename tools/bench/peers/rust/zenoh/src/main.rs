@@ -1,7 +1,7 @@
 //! zenoh, peer to peer over TCP, its default. Option: express = 1 sends each sample at once instead of waiting for company.
 
 use anyhow::{Result, anyhow};
-use dunlin_bench_adapter::{About, Can, FROM_REGISTRY, Implementation, OnPayload, Open, Session, only, serve};
+use dunlin_bench_adapter::{About, Can, FROM_REGISTRY, Implementation, OnPayload, Open, Session, locked_version, only, serve};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use zenoh::liveliness::LivelinessToken;
@@ -9,6 +9,9 @@ use zenoh::pubsub::{Publisher, Subscriber};
 use zenoh::qos::CongestionControl;
 use zenoh::sample::SampleKind;
 use zenoh::{Config, Wait};
+
+/// What was built.
+const LOCK: &str = include_str!("../../Cargo.lock");
 
 struct Zenoh;
 
@@ -75,7 +78,7 @@ fn watch(session: &zenoh::Session) -> Result<There> {
 impl Implementation for Zenoh {
     fn about(&self, options: &[(String, String)]) -> Result<About> {
         only(options, &["express"])?;
-        Ok(About { name: "zenoh".into(), version: "1.10".into(), can: Can::ALL, waits: "blocks".into(), built: FROM_REGISTRY.into() })
+        Ok(About { name: "zenoh".into(), version: locked_version(LOCK, "zenoh"), can: Can::ALL, waits: "blocks".into(), built: FROM_REGISTRY.into() })
     }
 
     fn open(&self, open: &Open, on_payload: OnPayload) -> Result<Box<dyn Session>> {
