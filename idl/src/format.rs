@@ -70,6 +70,8 @@ struct Formatter<'a> {
     /// The current line goes on with what the line before began.
     continued: bool,
     open: Vec<Open>,
+    /// How many of them are arguments of macros.
+    in_macros: usize,
     /// Ends of lines since the last token.
     newlines: usize,
     last: Option<Token>,
@@ -95,6 +97,7 @@ impl<'a> Formatter<'a> {
             line: String::new(),
             continued: false,
             open: Vec::new(),
+            in_macros: 0,
             newlines: 0,
             last: None,
             unary: false,
@@ -255,7 +258,7 @@ impl<'a> Formatter<'a> {
         match token.kind {
             Kind::Punct('{') => self.open_brace(after),
             Kind::Punct('}') => self.close_brace(),
-            Kind::Punct(';') if !self.open.contains(&Open::Macro) => {
+            Kind::Punct(';') if self.in_macros == 0 => {
                 self.line.push(';');
                 self.end_statement();
             }
@@ -273,6 +276,17 @@ impl<'a> Formatter<'a> {
         let inside = self.open.last() == Some(&Open::Inline);
         let name = self.last.as_ref().is_some_and(|last| last.is('@') || last.kind == Kind::Scope);
         !self.line.is_empty() && !inside && !name
+    }
+
+    fn open(&mut self, open: Open) {
+        self.in_macros = self.in_macros.saturating_add(usize::from(open == Open::Macro));
+        self.open.push(open);
+    }
+
+    fn close(&mut self) -> Option<Open> {
+        let closed = self.open.pop();
+        self.in_macros = self.in_macros.saturating_sub(usize::from(closed == Some(Open::Macro)));
+        closed
     }
 
     fn is_label_end(&self) -> bool {
@@ -300,24 +314,24 @@ impl<'a> Formatter<'a> {
         let list = matches!(self.head.as_str(), "enum" | "bitmask") || self.line.starts_with("typedef enum");
         let open = if list { Open::List } else { Open::Block };
         if empty {
-            self.open.push(Open::Inline);
+            self.open(Open::Inline);
             return;
         }
         self.flush();
         self.continued = false;
         self.only_annotations = true;
-        self.open.push(open);
+        self.open(open);
     }
 
     fn close_brace(&mut self) {
         if self.open.last() == Some(&Open::Inline) && self.line.ends_with('{') {
-            self.open.pop();
+            self.close();
             self.line.push('}');
             return;
         }
         self.flush();
         self.continued = false;
-        while self.open.pop().is_some_and(|open| !matches!(open, Open::Block | Open::List)) {}
+        while self.close().is_some_and(|open| !matches!(open, Open::Block | Open::List)) {}
         self.line.push('}');
         self.head = "}".to_owned();
         self.only_annotations = false;
@@ -332,12 +346,12 @@ impl<'a> Formatter<'a> {
         }
         self.line.push_str(&token.text());
         match token.kind {
-            Kind::Punct('(') if self.calls_macro() => self.open.push(Open::Macro),
-            Kind::Punct('(' | '[') => self.open.push(Open::Inline),
-            Kind::Punct(')') if self.open.last() == Some(&Open::Macro) => drop(self.open.pop()),
-            Kind::Punct(')' | ']') if self.open.last() == Some(&Open::Inline) => drop(self.open.pop()),
-            Kind::Punct('<') if self.opens_template() => self.open.push(Open::Template),
-            Kind::Punct('>') if self.open.last() == Some(&Open::Template) => drop(self.open.pop()),
+            Kind::Punct('(') if self.calls_macro() => self.open(Open::Macro),
+            Kind::Punct('(' | '[') => self.open(Open::Inline),
+            Kind::Punct(')') if self.open.last() == Some(&Open::Macro) => drop(self.close()),
+            Kind::Punct(')' | ']') if self.open.last() == Some(&Open::Inline) => drop(self.close()),
+            Kind::Punct('<') if self.opens_template() => self.open(Open::Template),
+            Kind::Punct('>') if self.open.last() == Some(&Open::Template) => drop(self.close()),
             _ => {}
         }
     }
@@ -376,7 +390,7 @@ impl<'a> Formatter<'a> {
         // These belong to the preprocessor, and what macros get stays as it is.
         let foreign =
             |token: &Token| matches!(token.kind, Kind::Punct('\\' | '#' | '!' | '?' | '.' | '$' | '`' | '&'));
-        if self.open.contains(&Open::Macro) || foreign(last) || foreign(token) {
+        if self.in_macros > 0 || foreign(last) || foreign(token) {
             return token.stands_apart();
         }
         if matches!(last.kind, Kind::Comment(_)) {
