@@ -1,6 +1,6 @@
 //! Little text that asks for much work or memory is refused before it has them.
 
-use dunlin_idl::{Limits, Memory, Options, compile};
+use dunlin_idl::{Limits, Memory, Options, compile, format};
 use std::time::{Duration, Instant};
 
 /// How long anything here may take.
@@ -168,4 +168,18 @@ fn names_are_looked_up() {
     let members = numbered("Literol# a#;", 100_000);
     let text = format!("enum E {{ {literals} Last }}; struct S {{ {members} }};");
     refused(&Limits::default(), &text, "is not declared");
+}
+
+#[test]
+fn keys_of_pragmas_are_paid_for() {
+    let (members, keys) = (numbered("long a#; ", 10_000), " a9999".repeat(4000));
+    refused(&small(), &format!("struct S {{ {members} }};\n#pragma keylist S{keys}\n"), REPEATED);
+}
+
+/// What is open is not looked through for each token.
+#[test]
+fn layout_of_deep_nesting() {
+    let begin = Instant::now();
+    assert!(format("a.idl", &"(".repeat(1 << 20)).is_ok());
+    assert!(begin.elapsed() < TIME, "{:?}", begin.elapsed());
 }

@@ -64,28 +64,35 @@ impl Checker<'_> {
     fn mark_key(&mut self, owner: TypeId, name: &str, span: Span) -> Option<Type> {
         let mut owner = owner;
         loop {
+            // In the time that it takes to read one, some names are compared.
+            let count = match self.model.ty(owner).map(|ty| &ty.kind) {
+                Some(Kind::Struct(structure)) => structure.members.len(),
+                _ => 0,
+            };
+            if !self.pay((count / 16).saturating_add(1), span) {
+                return None;
+            }
             let ty = self.model.types.get_mut(owner.0)?;
-            let full_name = ty.full_name.clone();
             let Kind::Struct(structure) = &mut ty.kind else {
-                self.sink.error(span, format!("`{full_name}` is not a structure"));
+                self.sink.error(span, format!("`{}` is not a structure", ty.full_name));
                 return None;
             };
+            let base = structure.base;
             if let Some(member) = structure.members.iter_mut().find(|member| member.name == name) {
                 member.key = true;
-                let optional = member.optional;
-                let ty = member.ty.clone();
-                if optional {
-                    self.sink.error(span, "a key member cannot be optional");
+                let (optional, non_serialized, ty) =
+                    (member.optional, member.non_serialized, member.ty.clone());
+                self.check_key(optional, non_serialized, &ty, span);
+                if base.is_some() {
+                    self.refuse_key_after_base(span);
                 }
                 return Some(ty);
             }
-            match structure.base {
-                Some(base) => owner = base,
-                None => {
-                    self.sink.error(span, format!("`{full_name}` has no member `{name}`"));
-                    return None;
-                }
-            }
+            let Some(base) = base else {
+                self.sink.error(span, format!("`{}` has no member `{name}`", ty.full_name));
+                return None;
+            };
+            owner = base;
         }
     }
 

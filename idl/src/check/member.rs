@@ -237,18 +237,23 @@ impl Checker<'_> {
         (id, source)
     }
 
+    /// Checks a member that is a key.
+    pub(super) fn check_key(&mut self, optional: bool, non_serialized: bool, ty: &Type, span: Span) {
+        if optional {
+            self.sink.error(span, "a key member cannot be optional");
+        }
+        if non_serialized {
+            self.sink.error(span, "a key member has to be serialized");
+        }
+        if matches!(self.model.resolve(ty), Type::Map { .. }) {
+            self.sink.error(span, "a map cannot be a key");
+        }
+    }
+
     fn check_member(&mut self, member: &Member, settings: &Settings) {
         let key = settings.key.filter(|(on, _)| *on).map(|(_, span)| span);
         if let Some(span) = key {
-            if member.optional {
-                self.sink.error(span, "a key member cannot be optional");
-            }
-            if member.non_serialized {
-                self.sink.error(span, "a key member has to be serialized");
-            }
-            if matches!(self.model.resolve(&member.ty), Type::Map { .. }) {
-                self.sink.error(span, "a map cannot be a key");
-            }
+            self.check_key(member.optional, member.non_serialized, &member.ty, span);
         }
         if let (Some((_, span)), true) = (&settings.default, member.optional) {
             self.sink

@@ -38,13 +38,17 @@ impl Checker<'_> {
         if base.is_some()
             && let Some(key) = members.iter().find(|member| member.key)
         {
-            self.sink
-                .error(key.span, "a structure with a base cannot add key members")
-                .hint("the keys of the base are its keys");
+            self.refuse_key_after_base(key.span);
         }
         self.check_ids(&inherited, &members);
         self.end(begun.id, Kind::Struct(Struct { base: base.map(|(id, _)| id), members }));
         Some(begun.id)
+    }
+
+    pub(super) fn refuse_key_after_base(&mut self, span: Span) {
+        self.sink
+            .error(span, "a structure with a base cannot add key members")
+            .hint("the keys of the base are its keys");
     }
 
     pub(super) fn exception(
