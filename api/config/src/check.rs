@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use dunlin_core::Duration;
 use dunlin_driver::TCP_PEER;
 
+use crate::bands::{LEAST_BURST, LEAST_RATE};
 use crate::error::Problems;
 use crate::value::{Architecture, Multicast, Size, Switch};
 use crate::{Config, ConfigError};
@@ -152,6 +153,25 @@ impl Checker<'_> {
         }
         let fits = (Duration::ZERO..=Duration::from_millis(100)).contains(&daemon.bundle_delay);
         self.that(fits, "daemon.bundle_delay", "must be at most 100ms");
+        self.shaping();
+    }
+
+    fn shaping(&mut self) {
+        let daemon = &self.config.daemon;
+        for (key, rate) in [
+            ("daemon.network_rate", daemon.network_rate),
+            ("daemon.destination_rate", daemon.destination_rate),
+        ] {
+            if let Switch::Value(rate) = rate {
+                self.that(rate >= LEAST_RATE, key, "must be at least 64kbit/s");
+            }
+        }
+        if let Some(burst) = daemon.burst.value() {
+            self.that(burst >= LEAST_BURST, "daemon.burst", "must be at least 1500B: a datagram");
+        }
+        if let Some(wrong) = daemon.bands.problem() {
+            self.problems.add(self.config.origin("daemon.bands"), wrong);
+        }
     }
 
     fn reliability(&mut self) {

@@ -5,7 +5,7 @@ use std::time::Duration as StdDuration;
 
 use dunlin_core::{DomainId, Duration, Locator, PortParameters, defaults};
 use dunlin_driver::{DriverConfig, ReceiveConfig, daemon_locators, peer_locators, server_locators};
-use dunlin_engine::{DiscoveryRole, Quotas, RelayConfig, Tuning};
+use dunlin_engine::{DiscoveryRole, Quotas, RelayConfig, Shaping, Tuning};
 use dunlin_qos::DomainParticipantQos;
 use dunlin_rtps::Pacing;
 use dunlin_shm::ShmConfig;
@@ -13,8 +13,9 @@ use dunlin_tcp::{Listen, TcpConfig, TlsConfig};
 use dunlin_transport::FaultConfig;
 use dunlin_udp::{MulticastUse, UdpConfig};
 
+use crate::bands::limit;
 use crate::error::Problems;
-use crate::value::{Access, Architecture, Multicast, ParticipantIndex, Size, TcpPort, Waiting};
+use crate::value::{Access, Architecture, DirectWrite, Multicast, ParticipantIndex, Size, TcpPort, Waiting};
 use crate::{Config, ConfigError};
 
 /// An infinite duration becomes a very long one.
@@ -110,6 +111,11 @@ impl Config {
             max_applications: count(daemon.max_applications),
             rate: daemon.application_rate.value().map(|rate| rate.0 / 8),
             bundle_delay: daemon.bundle_delay,
+            shaping: Shaping {
+                bands: daemon.bands.0.iter().map(|band| band.settled(daemon.burst)).collect(),
+                all: daemon.network_rate.value().map(|rate| limit(rate, daemon.burst)),
+                destination: daemon.destination_rate.value().map(|rate| limit(rate, daemon.burst)),
+            },
         }
     }
 
@@ -176,7 +182,7 @@ impl Config {
 
     /// The interface of loopback, by address, if the daemon is reached there.
     fn own_interface(&self) -> Option<String> {
-        if !self.is_federated() {
+        if !self.is_federated() || self.daemon.direct_write != DirectWrite::Never {
             return None;
         }
         let place = self.daemon.address.as_str();
@@ -350,10 +356,15 @@ mod tests {
             ("discovery.server", "true"),
             ("daemon.address", "192.0.2.1"),
             ("daemon.run", "true"),
+            ("daemon.direct_write", "asked"),
             ("daemon.applications", "192.0.2.1"),
             ("daemon.max_applications", "7"),
             ("daemon.application_rate", "7Mbit/s"),
             ("daemon.bundle_delay", "7ms"),
+            ("daemon.network_rate", "7Mbit/s"),
+            ("daemon.destination_rate", "7Mbit/s"),
+            ("daemon.burst", "7KiB"),
+            ("daemon.bands", "7 dscp=8"),
             ("discovery.announcement_period", "1s"),
             ("discovery.lease_duration", "77s"),
             ("network.interfaces", "eth0"),
@@ -482,11 +493,14 @@ mod tests {
                 base.discovery.architecture = crate::Architecture::Centralised;
                 base.discovery.servers.push("192.0.2.2".into());
             }
-            if key == "daemon.address" {
+            if ["daemon.address", "daemon.direct_write"].contains(&&*key) {
                 base.discovery.architecture = crate::Architecture::Federated;
             }
-            base.daemon.run =
-                key.starts_with("daemon.") && !["daemon.address", "daemon.run"].contains(&&*key);
+            base.daemon.run = key.starts_with("daemon.")
+                && !["daemon.address", "daemon.run", "daemon.direct_write"].contains(&&*key);
+            if key == "daemon.burst" {
+                base.set("daemon.network_rate", "9Mbit/s").unwrap();
+            }
             base.network.ipv6 = key == "network.ipv4";
             if key.starts_with("network.broadcast") {
                 base.network.multicast = Multicast::Off;

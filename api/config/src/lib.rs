@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
+mod bands;
 mod check;
 mod driver;
 mod effective;
@@ -34,6 +35,7 @@ mod schema;
 mod units;
 mod value;
 
+pub use bands::{Band, Bands};
 pub use dunlin_driver::{DAEMON_INDEX, server_port};
 pub use effective::{Effective, reference};
 pub use error::{ConfigError, Problem};
@@ -48,6 +50,6 @@ pub use schema::{
 };
 pub use units::{parse_duration, parse_size, print_duration};
 pub use value::{
-    Absent, Access, Architecture, Auto, Interest, Multicast, ParticipantIndex, Rate, Share, Size, Switch,
-    TcpPort, Waiting, WithoutService,
+    Absent, Access, Architecture, Auto, DirectWrite, Interest, Multicast, ParticipantIndex, Rate, Share,
+    Size, Switch, TcpPort, Waiting, WithoutService,
 };

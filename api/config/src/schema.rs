@@ -9,11 +9,12 @@ use dunlin_engine::{Quotas, Tuning};
 use dunlin_tcp::TcpConfig;
 use dunlin_udp::UdpConfig;
 
+use crate::bands::Bands;
 use crate::origin::Origins;
 use crate::profiles::Profiles;
 use crate::value::{
-    Absent, Access, Architecture, Auto, Interest, Multicast, ParticipantIndex, Rate, Raw, Share, Size,
-    Switch, TcpPort, Value, Waiting, WithoutService,
+    Absent, Access, Architecture, Auto, DirectWrite, Interest, Multicast, ParticipantIndex, Rate, Raw, Share,
+    Size, Switch, TcpPort, Value, Waiting, WithoutService,
 };
 
 /// A key of the schema.
@@ -166,6 +167,10 @@ schema! {
         address: String = String::new();
         /// What a program does that starts while no daemon is there: "wait" for it, or go on as "decentralised".
         absent: Absent = Absent::Wait;
+        /// Which writers send to other hosts themselves, and not by way of the daemon: "never" one, those that "asked" with
+        /// `DataWriterQos::direct_write`, or "always". Unless it is "never", the program has a socket in the network, on the interfaces of
+        /// `network`. What is sent directly knows nothing of `bands` and limits.
+        direct_write: DirectWrite = DirectWrite::Never;
         /// This participant is the daemon of its host, as `dunlin daemon` makes one: it speaks for the programs there.
         run: bool = false;
         /// Addresses of programs of the daemon besides those of its host, as of containers.
@@ -176,6 +181,18 @@ schema! {
         application_rate: Switch<Rate> = Switch::Off;
         /// How long a message to the daemon of another host waits for others that go there too; 0 sends each at once.
         bundle_delay: Duration = Duration::ZERO;
+        /// Most that leaves for other hosts in all, with the headers of IP and UDP: somewhat less than the line carries. What has to wait
+        /// waits in the daemon, in `bands`.
+        network_rate: Switch<Rate> = Switch::Off;
+        /// Most that leaves for each address and port of other hosts.
+        destination_rate: Switch<Rate> = Switch::Off;
+        /// Octets that may leave at once after a pause, of each limit; "auto" is 5ms of its rate, at least 3kB.
+        burst: Auto<Size> = Auto::Auto;
+        /// Bands of TRANSPORT_PRIORITY, eight at most, each from a priority up to the next one: ["0 rate=20Mbit/s dscp=8", "40 queue=256KiB"].
+        /// Data of a higher band leaves before what waits in lower ones. A band may have a `rate` with its `burst`; the `queue` of octets that may
+        /// wait, 4MiB unless said; and the `dscp` of its datagrams, the priority itself unless said. What a full queue has no room for is
+        /// dropped and counted; reliable writers repair it. None is one band for all.
+        bands: Bands = Bands::default();
     }
     /// Sockets and interfaces.
     network: NetworkSection {

@@ -314,6 +314,19 @@ words! {
 }
 
 words! {
+    /// Which writers send past the daemon of their host.
+    DirectWrite, "\"never\", \"asked\" or \"always\"" {
+        /// None; a writer that shall is refused.
+        #[default]
+        Never = "never",
+        /// Those with the property "dunlin.direct_write".
+        Asked = "asked",
+        /// All but those whose property says "false".
+        Always = "always"
+    }
+}
+
+words! {
     /// What a participant wants to know of others.
     Interest, "\"topics\" or \"everything\"" {
         /// Those with a topic in common.

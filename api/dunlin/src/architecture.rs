@@ -3,11 +3,12 @@
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-use dunlin_config::{Absent, Architecture, Config, Interest};
+use dunlin_config::{Absent, Architecture, Config, DirectWrite, Interest};
 use dunlin_core::{DomainId, Locator};
 use dunlin_discovery::ParticipantData;
 use dunlin_engine::{
-    INTEREST_EVERYTHING, INTEREST_PROPERTY, ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER,
+    DIRECT_WRITE, DIRECT_WRITE_PROPERTY, INTEREST_EVERYTHING, INTEREST_PROPERTY, ROLE_APPLICATION,
+    ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER,
 };
 
 /// The properties that say what the participant is to others.
@@ -20,6 +21,11 @@ pub(crate) fn properties(config: &Config) -> Vec<(String, String)> {
         (discovery.server, ROLE_PROPERTY, ROLE_SERVER),
         (config.daemon.run, ROLE_PROPERTY, ROLE_DAEMON),
         (is_application(config), ROLE_PROPERTY, ROLE_APPLICATION),
+        (
+            direct_write(config).is_some_and(|it| it != DirectWrite::Never),
+            DIRECT_WRITE_PROPERTY,
+            DIRECT_WRITE,
+        ),
     ];
     let said = all.iter().filter(|(is_so, ..)| *is_so);
     said.map(|(_, name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
@@ -29,6 +35,11 @@ pub(crate) fn properties(config: &Config) -> Vec<(String, String)> {
 fn is_application(config: &Config) -> bool {
     let discovery = &config.discovery;
     discovery.architecture == Architecture::Federated && !discovery.server && !config.daemon.run
+}
+
+/// Which writers of an application send past its daemon.
+pub(crate) fn direct_write(config: &Config) -> Option<DirectWrite> {
+    is_application(config).then_some(config.daemon.direct_write)
 }
 
 /// The configuration of a participant that does without a daemon if none is there.

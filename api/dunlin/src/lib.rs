@@ -153,8 +153,8 @@ pub use dunlin_derive::{CdrRead, CdrWrite};
 /// Types and values known at run time.
 pub use dunlin_dynamic::{self as dynamic_types, DynamicData, DynamicType, DynamicView, SharedView, Value};
 pub use dunlin_engine::{
-    ContentFilterProperty, ContentFilterStats, KnownType, ParticipantStats, ReaderStats, RelayStats,
-    TypeDiscovery, WriterStats,
+    BandStats, ContentFilterProperty, ContentFilterStats, KnownType, ParticipantStats, ReaderStats,
+    RelayStats, TypeDiscovery, WriterStats,
 };
 /// The query language: conditions of content-filtered topics and query conditions, and what is wrong with them.
 pub use dunlin_filter as filter;

@@ -42,6 +42,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 mod at_exit;
 mod builder;
+mod direct_write;
 mod durability;
 mod known_topics;
 mod leaving;
@@ -76,6 +77,8 @@ pub(crate) struct ParticipantInner {
     pub(crate) statistics: Statistics,
     /// Durable samples are those of their writers, also where a service should keep them.
     durable_is_local: bool,
+    /// Which writers send past the daemon of the host; `None` if none speaks for the participant.
+    pub(crate) direct_write: Option<dunlin_config::DirectWrite>,
     /// Properties that are announced besides those of the QoS.
     process: Vec<(String, String)>,
     /// The discovery servers that it announces itself to.

@@ -214,6 +214,7 @@ impl Publisher {
         qos.check_consistency()?;
         qos.check_supported()?;
         self.participant.check_durability(qos.durability)?;
+        self.participant.check_direct_write(&qos)?;
         let core = Arc::new(WriterInner::new(
             Arc::clone(&self.participant),
             Arc::clone(&topic.inner),

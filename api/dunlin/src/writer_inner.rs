@@ -193,7 +193,11 @@ impl WriterInner {
     /// What may change while it is enabled.
     fn policies(&self) -> WriterPolicies {
         let topic_data = self.topic.topic_data();
-        WriterPolicies { qos: self.qos(), publisher_qos: self.publisher.qos(), topic_data }
+        WriterPolicies {
+            qos: self.participant.with_direct_write(self.qos()),
+            publisher_qos: self.publisher.qos(),
+            topic_data,
+        }
     }
 
     /// Applies and announces the present QoS of writer, publisher and topic, if it is enabled.

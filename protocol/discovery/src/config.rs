@@ -145,6 +145,11 @@ pub const ROLE_DAEMON: &str = "daemon";
 /// The value of [`ROLE_PROPERTY`] of a participant for which a daemon speaks.
 pub const ROLE_APPLICATION: &str = "application";
 
+/// The property of an application with writers that send past the daemon of their host: [`DIRECT_WRITE`].
+pub const DIRECT_WRITE_PROPERTY: &str = "dunlin.discovery.direct_write";
+/// The value of [`DIRECT_WRITE_PROPERTY`].
+pub const DIRECT_WRITE: &str = "true";
+
 /// Everything [`crate::Discovery`] needs to know about its own participant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiscoveryConfig {

@@ -4,6 +4,7 @@
 //! RTPS 2.5 §8.5.3.2 lets a participant announce any locators. The daemon changes these in the announcements of participants, and
 //! nothing else in anything: numbers, acknowledgments, timestamps and QoS are between the two ends.
 
+mod direct;
 mod pass;
 mod ways;
 
@@ -20,7 +21,7 @@ use crate::{
     discovery::Discovery,
     effect::LostReason,
     participant::RemoteParticipant,
-    relay::{Goodbye, REPEAT, Relay, allowance::Allowance, header_of, rewrite},
+    relay::{Goodbye, REPEAT, Relay, allowance::Allowance, bundle::Exit, header_of, rewrite},
 };
 
 pub use pass::Left;
@@ -111,11 +112,22 @@ impl Discovery {
         }
     }
 
-    /// Does what a daemon has to do after anything has changed: says goodbye for those who are gone, and tells of those who
-    /// are there.
+    /// Does what a daemon has to do after anything may have changed.
     pub(crate) fn speak_for_others(&mut self, now: Now, out: &mut Outbox) {
+        self.forget_ways();
+        self.do_as_daemon(now, out);
+    }
+
+    /// Whom something concerns may have changed.
+    pub(crate) fn forget_ways(&mut self) {
+        if let Some(relay) = &mut self.relay {
+            relay.routes.clear();
+        }
+    }
+
+    /// Says goodbye for those who are gone, tells of those who are there, and sends what has waited long enough.
+    pub(crate) fn do_as_daemon(&mut self, now: Now, out: &mut Outbox) {
         let Some(mut relay) = self.relay.take() else { return };
-        relay.routes.clear();
         for goodbye in core::mem::take(&mut relay.goodbyes) {
             self.say_goodbye(now, &mut relay, &goodbye, out);
         }
@@ -130,7 +142,9 @@ impl Discovery {
                 self.tell(now, &mut relay, of, to, out);
             }
         }
-        relay.bundles.send_due(now.mono, &mut relay.stats, out);
+        let Relay { bundles, shaper, stats, .. } = &mut *relay;
+        bundles.send_due(&mut Exit { now: now.mono, shaper, stats, out });
+        relay.shaper.send_due(now.mono, out);
         self.relay = Some(relay);
     }
 
@@ -154,8 +168,10 @@ impl Discovery {
             let near = relay.applications.keys().filter_map(|prefix| self.participants.get(prefix));
             let near: BTreeSet<_> = near.flat_map(|it| it.data.locators.metatraffic_unicast.iter()).collect();
             peers.retain(|place| !near.contains(place));
-            announce(known, &places, self.config.guid_prefix, (None, EntityId::UNKNOWN), &groups, out);
-            announce(known, &places, self.config.guid_prefix, (None, EntityId::SPDP_READER), &peers, out);
+            let direct = direct::of_application(&known.data);
+            let (all, daemon) = ((&places, &*direct), self.config.guid_prefix);
+            announce(known, all, daemon, (None, EntityId::UNKNOWN), &groups, out);
+            announce(known, all, daemon, (None, EntityId::SPDP_READER), &peers, out);
         }
         let others = relay.applications.keys().filter(|prefix| **prefix != of);
         for application in others.filter_map(|prefix| verified(*prefix)) {
@@ -167,8 +183,20 @@ impl Discovery {
         let prefix = to.data.guid_prefix;
         let own = relay.applications.contains_key(&prefix);
         let places = if own { self.places_for(to) } else { self.places_of_world() };
+        let direct = match (own, relay.applications.contains_key(&of.data.guid_prefix)) {
+            (true, false) if direct::writes_directly(&to.data) => direct::of_others(&of.data),
+            (false, true) => direct::of_application(&of.data),
+            _ => Vec::new(),
+        };
         let receiver = (Some(prefix), EntityId::SPDP_READER);
-        announce(of, &places, self.config.guid_prefix, receiver, &to.data.locators.metatraffic_unicast, out);
+        announce(
+            of,
+            (&places, &direct),
+            self.config.guid_prefix,
+            receiver,
+            &to.data.locators.metatraffic_unicast,
+            out,
+        );
     }
 
     /// Where those elsewhere reach the applications of this host.
@@ -231,7 +259,7 @@ impl Discovery {
 /// Sends the announcement of a participant with other places.
 fn announce(
     of: &RemoteParticipant,
-    places: &Locators,
+    places: (&Locators, &[Locator]),
     daemon: GuidPrefix,
     (to, reader_id): (Option<GuidPrefix>, EntityId),
     destinations: &[Locator],

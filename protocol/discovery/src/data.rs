@@ -89,6 +89,8 @@ pub struct ParticipantData {
     pub property: Property,
     /// The daemon that speaks for it, if one does.
     pub behind: Option<GuidPrefix>,
+    /// Where it is reached without this daemon by those who write directly, and they by it; empty unless the daemon says so.
+    pub direct: Vec<Locator>,
     /// Whether durations inside its QoS carry nanoseconds instead of fractions of a second.
     pub(crate) durations_in_nanoseconds: bool,
 }
@@ -163,6 +165,8 @@ pub struct DiscoveredReader {
     pub unicast: Arc<[Locator]>,
     /// Groups it receives on.
     pub multicast: Arc<[Locator]>,
+    /// Where writers that write directly send instead, past the daemon of this host, if they can.
+    pub direct: Option<Arc<[Locator]>>,
     /// Which announcement it is known by, if that can be told from others; [`None`] in this participant.
     pub life: Option<Life>,
     /// The locators it announced for itself, if any.
@@ -320,6 +324,7 @@ impl LocalReader {
             vendor,
             unicast: Arc::new([Locator::LOCAL]),
             multicast: Arc::new([]),
+            direct: None,
             life: None,
             own_locators: self.locators.boxed(),
         }

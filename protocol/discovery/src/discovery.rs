@@ -319,13 +319,14 @@ impl Discovery {
 
     /// Does what is due.
     pub fn on_timer(&mut self, now: Now, out: &mut Outbox, fx: &mut Vec<DiscoveryEffect>) {
+        let before = fx.len();
         self.spare_leases(now.mono);
         self.announce_if_due(now, out);
         self.introduce(now, out);
         self.send_answers(now, out);
         self.ask_again_at_new_places(now, out, fx);
         self.expire_leases(now.mono, fx);
-        self.speak_for_others(now, out);
+        self.do_as_daemon(now, out);
         while let Some(kind) = self.asserter.due(now.mono) {
             self.write_liveliness(now, kind, out);
         }
@@ -339,6 +340,9 @@ impl Discovery {
         }
         self.type_timers(now, out);
         self.settle_types(now, out, fx);
+        if fx.len() > before {
+            self.forget_ways();
+        }
     }
 
     /// When [`Self::on_timer`] has something to do at the earliest.

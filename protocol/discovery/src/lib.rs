@@ -57,8 +57,8 @@ mod wlp;
 
 pub use codec::inline_qos;
 pub use config::{
-    DiscoveryConfig, DiscoveryRole, DiscoveryStats, INTEREST_EVERYTHING, INTEREST_PROPERTY, Locators, Quotas,
-    ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER,
+    DIRECT_WRITE, DIRECT_WRITE_PROPERTY, DiscoveryConfig, DiscoveryRole, DiscoveryStats, INTEREST_EVERYTHING,
+    INTEREST_PROPERTY, Locators, Quotas, ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER,
 };
 pub use content_filter::ContentFilterProperty;
 pub use daemon::Left;
@@ -74,5 +74,5 @@ pub use liveliness::{LivelinessTracker, LivelinessTransition, WriterSign};
 pub use local::InvalidName;
 pub use local_type::{KnownType, LocalType, TypeDiscovery};
 pub use places::Sources;
-pub use relay_config::{RelayConfig, RelayStats};
+pub use relay_config::{Band, BandStats, Limit, MAX_BANDS, RelayConfig, RelayStats, Shaping};
 pub use standing::Standing;

@@ -18,7 +18,7 @@ use dunlin_wire::{
 
 use crate::{
     codec::decode_participant,
-    config::Locators,
+    config::{DiscoveryRole, Locators},
     discovery::Discovery,
     effect::DiscoveryEffect,
     goodbye::Latest,
@@ -358,7 +358,10 @@ impl Discovery {
             return;
         }
         let same_host = participant.reach.is_same_host();
-        if let Some(sources) = participant.whereabouts.survey(same_host, &self.config.locators) {
+        // The daemon of this application says where answers to those who write directly come from.
+        let by_daemon = matches!(self.config.role, DiscoveryRole::Application(_));
+        let direct: &[Locator] = if by_daemon { &participant.data.direct } else { &[] };
+        if let Some(sources) = participant.whereabouts.survey(same_host, &self.config.locators, direct) {
             fx.push(DiscoveryEffect::SourcesChanged { prefix, sources });
         }
     }

@@ -149,8 +149,8 @@ impl Places {
     }
 
     /// Brings the sources up to date; the new ones if they have changed.
-    pub(crate) fn survey(&mut self, same_host: bool, own: &Locators) -> Option<Sources> {
-        let of_host = own.unicast().filter(|_| same_host).filter_map(address);
+    pub(crate) fn survey(&mut self, same_host: bool, own: &Locators, direct: &[Locator]) -> Option<Sources> {
+        let of_host = own.unicast().filter(|_| same_host).chain(direct).filter_map(address);
         let mut addresses: Vec<IpAddr> = self.announced.iter().chain(&self.heard_at).copied().collect();
         addresses.extend(of_host);
         addresses.sort_unstable();
@@ -326,17 +326,17 @@ mod tests {
     fn a_participant_speaks_from_where_it_says_and_where_it_was_verified() {
         let mut places = Places::default();
         places.verified(&announced(&[1, 2]), &at(3));
-        let sources = places.survey(false, &announced(&[7])).expect("they are news");
+        let sources = places.survey(false, &announced(&[7]), &[]).expect("they are news");
         let admitted = |sources: &Sources| (1..8).filter(|n| sources.admit(&at(*n))).collect::<Vec<_>>();
         assert_eq!(admitted(&sources), [1, 2, 3]);
-        assert!(places.survey(false, &announced(&[7])).is_none(), "they have not changed");
+        assert!(places.survey(false, &announced(&[7]), &[]).is_none(), "they have not changed");
         let loopback = Locator::udp_v4(Ipv4Addr::LOCALHOST, 1);
         assert!(!sources.admit(&loopback) && sources.admit(&Locator::LOCAL));
         assert!(
             sources.admit(&Locator::shared_memory([1; 8], 2)),
             "a path that was opened shows who is there"
         );
-        let of_host = places.survey(true, &announced(&[7])).expect("it is on this host");
+        let of_host = places.survey(true, &announced(&[7]), &[]).expect("it is on this host");
         let another = Locator::udp_v4(Ipv4Addr::new(127, 0, 0, 66), 1);
         assert!(!of_host.admit(&another), "anybody of this host may be there");
         assert!(of_host.admit(&loopback) && admitted(&of_host) == [1, 2, 3, 7]);

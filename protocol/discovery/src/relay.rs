@@ -2,9 +2,11 @@
 //! §8.5.3 has no such role; `daemon` says what it does.
 
 pub(crate) mod allowance;
+pub(crate) mod bucket;
 pub(crate) mod bundle;
 pub(crate) mod rewrite;
 pub(crate) mod routes;
+pub(crate) mod shaper;
 pub(crate) mod walk;
 
 use alloc::{
@@ -19,7 +21,7 @@ use crate::{
     data::ParticipantData,
     effect::LostReason,
     participant::RemoteParticipant,
-    relay::{allowance::Allowance, bundle::Bundles, routes::Routes},
+    relay::{allowance::Allowance, bundle::Bundles, routes::Routes, shaper::Shaper},
     relay_config::{RelayConfig, RelayStats},
 };
 
@@ -43,6 +45,7 @@ pub(crate) struct Relay {
     pub(crate) later: BTreeSet<(MonoTime, GuidPrefix)>,
     pub(crate) goodbyes: Vec<Goodbye>,
     pub(crate) bundles: Bundles,
+    pub(crate) shaper: Shaper,
     pub(crate) stats: RelayStats,
 }
 
@@ -60,6 +63,7 @@ impl Relay {
     pub(crate) fn new(config: RelayConfig) -> Self {
         Self {
             bundles: Bundles::new(config.bundle_delay),
+            shaper: Shaper::new(&config.shaping),
             config,
             applications: BTreeMap::new(),
             routes: Routes::default(),
@@ -75,14 +79,21 @@ impl Relay {
     /// Counters.
     pub(crate) fn stats(&self) -> RelayStats {
         let applications = u64::try_from(self.applications.len()).unwrap_or(u64::MAX);
-        RelayStats { applications, ..self.stats }
+        let left = self.shaper.left();
+        RelayStats {
+            applications,
+            bands: self.shaper.stats(),
+            passed: self.stats.passed.saturating_add(left.0),
+            octets: self.stats.octets.saturating_add(left.1),
+            ..self.stats
+        }
     }
 
     /// When `Discovery::speak_for_others` has something to do.
     pub(crate) fn next_deadline(&self) -> Option<MonoTime> {
         let queue = (!self.queue.is_empty()).then_some(self.next);
         let later = self.later.first().map(|(at, _)| *at);
-        [queue, later, self.bundles.next_deadline()].into_iter().flatten().min()
+        [queue, later, self.bundles.next_deadline(), self.shaper.next_deadline()].into_iter().flatten().min()
     }
 
     /// A participant is gone.

@@ -103,7 +103,7 @@ impl Discovery {
             }
             return Ok(());
         }
-        (writer.unicast, writer.multicast) = self.resolve(writer.guid.prefix, writer.own_locators.as_deref());
+        (writer.unicast, writer.multicast) = self.resolve_writer(&writer);
         writer.life = sample.life();
         self.endpoints.put_writer(writer, fx);
         Ok(())
@@ -133,6 +133,7 @@ impl Discovery {
             return Ok(());
         }
         (reader.unicast, reader.multicast) = self.resolve(reader.guid.prefix, reader.own_locators.as_deref());
+        reader.direct = self.direct_places(reader.guid.prefix);
         reader.life = sample.life();
         self.endpoints.put_reader(reader, fx);
         Ok(())
@@ -247,6 +248,14 @@ impl Discovery {
         }
     }
 
+    /// Where a writer of a remote participant takes answers.
+    fn resolve_writer(&mut self, writer: &DiscoveredWriter) -> (Arc<[Locator]>, Arc<[Locator]>) {
+        match self.place_of_answers(writer) {
+            Some(direct) => (direct, Arc::new([])),
+            None => self.resolve(writer.guid.prefix, writer.own_locators.as_deref()),
+        }
+    }
+
     /// Where an endpoint of a remote participant receives: where it says, if that is of use here, or else where its
     /// participant does.
     fn resolve(
@@ -308,14 +317,15 @@ impl Discovery {
     pub(crate) fn move_endpoints(&mut self, data: &ParticipantData, fx: &mut Vec<DiscoveryEffect>) {
         let writers: Vec<_> = self.endpoints.writers_of(data.guid_prefix).cloned().collect();
         for writer in writers {
-            let (unicast, multicast) = self.resolve(data.guid_prefix, writer.own_locators.as_deref());
+            let (unicast, multicast) = self.resolve_writer(&writer);
             let moved = DiscoveredWriter { unicast, multicast, ..(*writer).clone() };
             self.endpoints.put_writer(moved, fx);
         }
         let readers: Vec<_> = self.endpoints.readers_of(data.guid_prefix).cloned().collect();
         for reader in readers {
             let (unicast, multicast) = self.resolve(data.guid_prefix, reader.own_locators.as_deref());
-            let moved = DiscoveredReader { unicast, multicast, ..(*reader).clone() };
+            let direct = self.direct_places(data.guid_prefix);
+            let moved = DiscoveredReader { unicast, multicast, direct, ..(*reader).clone() };
             self.endpoints.put_reader(moved, fx);
         }
     }

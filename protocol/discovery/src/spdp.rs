@@ -360,6 +360,8 @@ impl Discovery {
         }
         if before.locators != data.locators {
             self.move_builtin(&data);
+        }
+        if before.locators != data.locators || before.direct != data.direct {
             self.move_endpoints(&data, fx);
         }
     }

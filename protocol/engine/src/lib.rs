@@ -81,9 +81,10 @@ pub use writer_slot::{
 };
 
 pub use dunlin_discovery::{
-    ContentFilterProperty, DiscoveryRole, EndpointLocators, INTEREST_EVERYTHING, INTEREST_PROPERTY,
-    KnownType, LocalType, Locators, Quotas, ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER,
-    RelayConfig, RelayStats, TypeDiscovery,
+    Band, BandStats, ContentFilterProperty, DIRECT_WRITE, DIRECT_WRITE_PROPERTY, DiscoveryRole,
+    EndpointLocators, INTEREST_EVERYTHING, INTEREST_PROPERTY, KnownType, Limit, LocalType, Locators,
+    MAX_BANDS, Quotas, ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER, RelayConfig, RelayStats,
+    Shaping, TypeDiscovery,
 };
 pub use dunlin_rtps::{ReaderStats, ReceiveRoom, WriterStats};
 

@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{DeadlineMissed, NewChange, WriterCache};
 use dunlin_core::{
-    Duration, EntityId, Guid, GuidPrefix, InstanceHandle, MonoTime, Now, SequenceNumber, WallTime,
+    Duration, EntityId, Guid, GuidPrefix, InstanceHandle, Locator, MonoTime, Now, SequenceNumber, WallTime,
 };
 use dunlin_discovery::DiscoveredReader;
 use dunlin_qos::{DataWriterQos, LivelinessKind, ReliabilityKind, TransportPriority};
@@ -535,6 +535,9 @@ impl WriterSlot {
             return;
         }
         let mut proxy = matching::reader_proxy(remote);
+        if let Some(places) = core.direct_to(remote) {
+            (proxy.unicast, proxy.multicast) = (places.to_vec(), Vec::new());
+        }
         proxy.filter = core.filters.find(remote);
         proxy.minimum_separation = core.filters.separation(remote);
         if matching::upsert(&mut core.readers, Arc::clone(remote)) {
@@ -608,6 +611,12 @@ impl core::fmt::Debug for WriterSlot {
 }
 
 impl WriterCore {
+    /// Where it sends to a reader past the daemon of its host, if it does.
+    fn direct_to<'r>(&self, reader: &'r DiscoveredReader) -> Option<&'r Arc<[Locator]>> {
+        let asked = self.qos.writes_directly() == Some(true);
+        reader.direct.as_ref().filter(|_| asked)
+    }
+
     /// Returns what is on the wire once `out` was sent, and the number of the change.
     fn write(
         &mut self,

@@ -37,6 +37,9 @@ const EVERY: &str = "every";
 /// Of a reader: the id of a service, see [`DataReaderQos::ignore_service`].
 const IGNORED: &str = "dunlin.ignored_service";
 
+/// Of a writer: whether it sends past the daemon of its host, see [`DataWriterQos::direct_write`].
+const DIRECT: &str = "dunlin.direct_write";
+
 const KIND: &str = "dunlin.service.kind";
 const ID: &str = "dunlin.service.id";
 const PATH: &str = "dunlin.service.path";
@@ -122,6 +125,23 @@ macro_rules! marks {
 }
 
 marks!(DomainParticipantQos, DataWriterQos, DataReaderQos);
+
+impl DataWriterQos {
+    /// In the federated architecture: whether the writer sends to readers on other hosts, or their daemons, itself, and not by way
+    /// of the daemon of its host. What its participant says is `daemon.direct_write` in the configuration; without that this is
+    /// refused. In the other architectures every writer does. Not changeable.
+    #[must_use]
+    pub fn direct_write(mut self, direct: bool) -> Self {
+        self.property.put(DIRECT, if direct { "true" } else { "false" });
+        self
+    }
+
+    /// See [`direct_write`](Self::direct_write); `None` if it says nothing about it.
+    #[must_use]
+    pub fn writes_directly(&self) -> Option<bool> {
+        self.property.get(DIRECT).map(|value| value == "true")
+    }
+}
 
 impl DataReaderQos {
     /// Whether the reader drops what it has had: samples of one original writer with one number (RTPS 2.5 §9.6.4,
@@ -244,6 +264,8 @@ pub(crate) fn check(property: &Property, of_reader: bool) -> Result<(), Unsuppor
             IGNORED if !of_reader => return refused("dunlin.ignored_service is for readers"),
             IGNORED if is_id(value) => {}
             IGNORED => return refused("dunlin.ignored_service is an id of 1 to 64 octets without '/'"),
+            DIRECT if value == "true" || value == "false" => {}
+            DIRECT => return refused("dunlin.direct_write is \"true\" or \"false\""),
             CHANGES if !of_reader => return refused("dunlin.changes is for readers"),
             CHANGES if value == EVERY => {}
             CHANGES => return refused("dunlin.changes is \"every\", or is left out"),
@@ -281,6 +303,15 @@ mod tests {
             assert!(DomainParticipantQos::default().service(&bad).validate().is_err(), "{bad:?}");
             assert_eq!(DomainParticipantQos::default().service(&bad).property.service(), None);
         }
+    }
+
+    #[test]
+    fn direct_writing_is_said_or_not() {
+        let plain = DataWriterQos::default();
+        assert_eq!(plain.writes_directly(), None);
+        assert_eq!(plain.clone().direct_write(true).direct_write(false).writes_directly(), Some(false));
+        assert!(plain.clone().direct_write(true).check_supported().is_ok());
+        assert!(plain.property(DIRECT, "perhaps").check_supported().is_err());
     }
 
     #[test]

@@ -2,62 +2,13 @@
 
 mod common;
 
+use common::host::Host;
 use common::{Count, millis, reader, reader_with, secs, taken, writer, writer_in};
 use dunlin::config::{Architecture, Rate, Switch};
 use dunlin::qos::DataReaderQos;
-use dunlin::sim::{Node, Result, Sim};
-use dunlin::{Config, DataReader, DataWriter, DomainParticipant, Duration};
+use dunlin::sim::{Result, Sim};
+use dunlin::{Config, DataReader, DataWriter, DomainParticipant};
 use dunlin_hub::{Daemon, DaemonConfig};
-
-/// A host: a node for the daemon, and one for each program, so that each can crash alone.
-struct Host {
-    daemon: Node,
-    config: DaemonConfig,
-    programs: Vec<Node>,
-    running: Option<Daemon>,
-}
-
-impl Host {
-    fn new(sim: &mut Sim, name: &str, programs: usize) -> Result<Self> {
-        Self::with(sim, name, programs, |_| ())
-    }
-
-    fn with(sim: &mut Sim, name: &str, programs: usize, change: impl Fn(&mut Config)) -> Result<Self> {
-        let daemon = sim.node(name);
-        let mut own = Config::default();
-        change(&mut own);
-        own.discovery.architecture = Architecture::Federated;
-        name.clone_into(&mut own.daemon.address);
-        let programs: Vec<Node> =
-            (0..programs).map(|n| sim.node_with(&format!("{name}-{n}"), own.clone())).collect();
-        let mut config = DaemonConfig::new(0);
-        config.base.daemon.applications = programs.iter().map(|node| node.address().to_string()).collect();
-        change(&mut config.base);
-        let mut host = Self { daemon, config, programs, running: None };
-        host.start()?;
-        Ok(host)
-    }
-
-    fn start(&mut self) -> Result {
-        let config = self.config.clone();
-        self.running = Some(self.daemon.run(|| Daemon::start(config))?);
-        Ok(())
-    }
-
-    /// The daemon is gone, and comes back with an empty memory.
-    fn restart(&mut self, sim: &mut Sim, away: Duration) -> Result {
-        self.daemon.crash();
-        self.running = None;
-        sim.run_for(away)?;
-        self.daemon.restart();
-        self.start()
-    }
-
-    fn status(&self) -> dunlin::RelayStats {
-        let running = self.running.as_ref().unwrap();
-        self.daemon.run(|| running.status().relay)
-    }
-}
 
 fn readers_of(writer: &DataWriter<Count>) -> i32 {
     writer.publication_matched_status().current_count

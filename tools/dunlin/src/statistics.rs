@@ -160,7 +160,7 @@ pub fn json(told: &EntityStatistics) -> Value {
     if let Some(it) = &told.writer {
         let mut object = object!(it; written, sent, sent_datagrams, sent_octets, repairs, repair_fragments,
             repair_octets, heartbeats_sent, gaps_sent, acknacks_received, nack_frags_received, filtered, given_up,
-            unacknowledged, kept, matched, inactive);
+            unacknowledged, kept, matched, inactive, direct);
         let named: Vec<String> = it.inactive_readers.iter().map(|key| key.guid().to_string()).collect();
         object.insert("inactive_readers".to_owned(), named.into());
         all.insert("writer".to_owned(), object.into());
@@ -170,6 +170,14 @@ pub fn json(told: &EntityStatistics) -> Value {
             gaps_received, acknacks_sent, nack_frags_sent, kept, waiting_octets, matched, from_future,
             replaced_unseen);
         all.insert("reader".to_owned(), object.into());
+    }
+    if let Some(it) = &told.daemon {
+        let mut object = object!(it; applications, taken, passed, octets, over_rate);
+        let bands = it.bands.iter().map(|it| {
+            object!(it; from, passed, octets, delayed, dropped, waiting, waiting_octets, longest_wait).into()
+        });
+        object.insert("bands".to_owned(), bands.collect::<Vec<Value>>().into());
+        all.insert("daemon".to_owned(), object.into());
     }
     all.into()
 }

@@ -140,6 +140,7 @@ impl DomainParticipantBuilder {
             crate::architecture::without_absent_daemon(config, self.domain)
         };
         let durable_is_local = config.durability.without_service == dunlin_config::WithoutService::Local;
+        let direct_write = crate::architecture::direct_write(&config);
         let announces_types = config.types.announce;
         let max_told_type = config.quotas.max_told_type.to_usize();
         let announces = config.discovery.announce_process && !is_simulated();
@@ -173,6 +174,7 @@ impl DomainParticipantBuilder {
             builtin: Mutex::default(),
             statistics,
             durable_is_local,
+            direct_write,
             process,
             servers,
             announces_types,

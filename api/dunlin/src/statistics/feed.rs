@@ -3,8 +3,8 @@
 //! It is no entity of the application: it has no publisher, no listener, and look-up does not find it.
 
 use super::{
-    EntityStatistics, MOST_INACTIVE_NAMED, ParticipantCounters, ReaderCounters, STATISTICS_TOPIC,
-    WriterCounters,
+    BandCounters, DaemonCounters, EntityStatistics, MOST_INACTIVE_NAMED, ParticipantCounters, ReaderCounters,
+    STATISTICS_TOPIC, WriterCounters,
 };
 use crate::builtin::BuiltinTopicKey;
 use crate::mutex::lock;
@@ -15,7 +15,8 @@ use dunlin_buf::SharedBytes;
 use dunlin_cdr::{DdsType, Representation, description};
 use dunlin_core::{Duration, EntityId, Guid, MonoTime, Now};
 use dunlin_engine::{
-    EndpointLocators, Event, Output, Participant, ReaderSlot, WriteRequest, WriterSlot, WriterSpec,
+    BandStats, EndpointLocators, Event, Output, Participant, ReaderSlot, RelayStats, WriteRequest,
+    WriterSlot, WriterSpec,
 };
 use dunlin_qos::{DataRepresentationId, DataWriterQos, PublisherQos, TopicData};
 use dunlin_rtps::ChangeKind;
@@ -279,7 +280,10 @@ impl ParticipantInner {
             shared_received_datagrams: shared.shared_received_datagrams,
             shared_received_octets: shared.shared_received_octets,
         };
-        EntityStatistics { participant: Some(counters), ..self.no_statistics(guid) }
+        // Every daemon has a band.
+        let relay = &own.discovery.relay;
+        let daemon = relay.bands.iter().flatten().next().map(|_| daemon_counters(relay));
+        EntityStatistics { participant: Some(counters), daemon, ..self.no_statistics(guid) }
     }
 
     /// Writes a sample, or disposes of one.
@@ -300,6 +304,27 @@ impl ParticipantInner {
         let request = WriteRequest { kind, instance: guid.into(), source_timestamp: None, payload };
         // A best-effort writer does not wait; one that was deleted meanwhile has nobody to tell.
         let _ = self.try_write_with(writer, request, None);
+    }
+}
+
+fn daemon_counters(relay: &RelayStats) -> DaemonCounters {
+    let band = |band: &BandStats| BandCounters {
+        from: band.from,
+        passed: band.passed,
+        octets: band.octets,
+        delayed: band.delayed,
+        dropped: band.dropped,
+        waiting: band.waiting,
+        waiting_octets: band.waiting_octets,
+        longest_wait: band.longest_wait,
+    };
+    DaemonCounters {
+        applications: relay.applications,
+        taken: relay.taken,
+        passed: relay.passed,
+        octets: relay.octets,
+        over_rate: relay.over_rate,
+        bands: relay.bands.iter().flatten().map(band).collect(),
     }
 }
 
@@ -324,6 +349,7 @@ fn writer_counters(slot: &WriterSlot) -> WriterCounters {
         kept: standing.kept as u64,
         matched: u32::try_from(standing.matched).unwrap_or(u32::MAX),
         inactive: u32::try_from(stats.readers_inactive).unwrap_or(u32::MAX),
+        direct: u32::try_from(standing.direct).unwrap_or(u32::MAX),
         inactive_readers: standing.inactive.into_iter().map(BuiltinTopicKey::from).collect(),
     }
 }

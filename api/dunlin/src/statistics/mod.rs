@@ -55,6 +55,50 @@ pub struct EntityStatistics {
     pub writer: Option<WriterCounters>,
     /// Of a reader.
     pub reader: Option<ReaderCounters>,
+    /// Of a participant that is the daemon of a host.
+    pub daemon: Option<DaemonCounters>,
+}
+
+/// What a daemon has passed on.
+#[derive(Clone, PartialEq, Eq, Debug, Default, DdsType)]
+#[dds(name = "dunlin::DaemonCounters", nested)]
+pub struct DaemonCounters {
+    /// Now: programs for which it speaks.
+    pub applications: u64,
+    /// Datagrams taken in to be passed on.
+    pub taken: u64,
+    /// Datagrams passed on, one for each place that they went to.
+    pub passed: u64,
+    /// Octets of these.
+    pub octets: u64,
+    /// Datagrams dropped because a program sent more than it may.
+    pub over_rate: u64,
+    /// What left for other hosts, the lowest band first.
+    #[dds(bound = 8)]
+    pub bands: Vec<BandCounters>,
+}
+
+/// What a daemon has done with data of one range of TRANSPORT_PRIORITY.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, DdsType)]
+#[dds(name = "dunlin::BandCounters", nested)]
+pub struct BandCounters {
+    /// The lowest priority in it.
+    pub from: i32,
+    /// Datagrams that have left.
+    pub passed: u64,
+    /// Octets of these.
+    pub octets: u64,
+    /// Those of them that had to wait.
+    pub delayed: u64,
+    /// Datagrams dropped because too many octets waited.
+    pub dropped: u64,
+    /// Now: datagrams that wait.
+    pub waiting: u64,
+    /// Now: octets that wait.
+    pub waiting_octets: u64,
+    /// The longest time that one has waited.
+    #[dds(unit = "ns")]
+    pub longest_wait: u64,
 }
 
 /// What a participant has received and dropped, and what the sockets and the shared memory did that it shares with the other
@@ -135,6 +179,8 @@ pub struct WriterCounters {
     /// Their GUIDs, of [`MOST_INACTIVE_NAMED`] at most.
     #[dds(bound = 64)]
     pub inactive_readers: Vec<BuiltinTopicKey>,
+    /// Now: matched readers to which it sends past the daemon of its host.
+    pub direct: u32,
 }
 
 /// What a reader has done.

@@ -130,6 +130,7 @@ pub(crate) fn decode_reader(
         vendor,
         unicast: Arc::new([]),
         multicast: Arc::new([]),
+        direct: None,
         life: None,
         own_locators: own.boxed(),
     })

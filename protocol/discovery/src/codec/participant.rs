@@ -48,6 +48,7 @@ pub(crate) fn decode_participant(
         behind: list
             .find(pid::vendor::BEHIND_DAEMON)
             .and_then(|value| Some(GuidPrefix(*value.first_chunk()?))),
+        direct: Vec::new(),
         durations_in_nanoseconds: false,
     };
     data.durations_in_nanoseconds = qos_durations_in_nanoseconds(&list, data.vendor);
@@ -98,6 +99,7 @@ fn read_parameter(data: &mut ParticipantData, pid: u16, mut value: Value<'_>) ->
         }
         pid::DEFAULT_UNICAST_LOCATOR => value.unicast_locator(&mut data.locators.default_unicast)?,
         pid::DEFAULT_MULTICAST_LOCATOR => value.multicast_locator(&mut data.locators.default_multicast)?,
+        pid::vendor::DIRECT_LOCATOR if data.behind.is_some() => value.unicast_locator(&mut data.direct)?,
         pid::EXPECTS_INLINE_QOS => data.expects_inline_qos = value.reader.bool()?,
         pid::USER_DATA => data.user_data = UserData(value.opaque()?),
         pid::ENTITY_NAME => data.entity_name = value.name()?,

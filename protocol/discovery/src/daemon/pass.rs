@@ -4,7 +4,7 @@
 use alloc::{sync::Arc, vec::Vec};
 
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{EntityId, GuidPrefix, Locator, Now};
+use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, Now};
 use dunlin_wire::{Message, ParameterList, Parsed, ReceiverState, Submessage, pid};
 
 use crate::{
@@ -12,7 +12,9 @@ use crate::{
     participant::RemoteParticipant,
     relay::{
         Relay,
+        bundle::Exit,
         routes::{From, Route},
+        shaper::Lane,
         walk::{Context, Meant, header_of, meant, parties},
     },
 };
@@ -34,7 +36,20 @@ enum Fate {
     Context,
     /// It goes nowhere.
     Stays,
-    Goes(Route),
+    Goes(Way),
+}
+
+/// Where something goes, and how urgent it is.
+#[derive(Clone)]
+struct Way {
+    route: Route,
+    lane: Lane,
+}
+
+impl Way {
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.route, &other.route) && self.lane == other.lane
+    }
 }
 
 /// One datagram on its way.
@@ -59,7 +74,8 @@ fn speaks_from(participant: &RemoteParticipant, from: &Locator, verify_places: b
         return participant.whereabouts.sources().admit(from);
     }
     let near = participant.reach.is_same_host() && from.is_loopback();
-    near || participant.data.locators.unicast().any(|place| place.ip() == from.ip())
+    let mut places = participant.data.locators.unicast().chain(&participant.data.direct);
+    near || places.any(|place| place.ip() == from.ip())
 }
 
 impl Discovery {
@@ -113,19 +129,18 @@ impl Discovery {
         let mut routes = fates.iter().filter_map(|(_, fate)| match fate {
             Fate::Context => None,
             Fate::Stays => Some(None),
-            Fate::Goes(route) => Some(Some(route)),
+            Fate::Goes(way) => Some(Some(way)),
         });
         let first = routes.next().flatten();
-        let same =
-            |other: Option<&Route>| first.zip(other).is_some_and(|(one, other)| Arc::ptr_eq(one, other));
+        let same = |other: Option<&Way>| first.zip(other).is_some_and(|(one, other)| one.is(other));
         let stays = first.is_none() && routes.clone().all(|other| other.is_none());
         if stays {
             return passage.left;
         }
         relay.stats.taken = relay.stats.taken.saturating_add(1);
-        if let Some(route) = first.filter(|_| routes.all(same)) {
-            let route = Arc::clone(route);
-            self.send_to(relay, &mut passage, &route, packet.clone());
+        if let Some(way) = first.filter(|_| routes.all(same)) {
+            let way = way.clone();
+            self.send_to(relay, &mut passage, &way, packet.clone());
         } else {
             self.take_apart(relay, &mut passage, message, &fates);
         }
@@ -142,7 +157,7 @@ impl Discovery {
     ) {
         let mut state = ReceiverState::new(self.config.guid_prefix, &message.header());
         let mut context = Context::default();
-        let mut open: Option<(Route, GuidPrefix, Vec<u8>)> = None;
+        let mut open: Option<(Way, GuidPrefix, Vec<u8>)> = None;
         for (parsed, fate) in fates {
             state.apply(&parsed.body);
             let noted = context.note(parsed);
@@ -152,18 +167,18 @@ impl Discovery {
             {
                 octets.extend_from_slice(parsed.raw);
             }
-            let Fate::Goes(route) = fate else { continue };
-            let fits = open.as_ref().is_some_and(|(known, source, _)| {
-                Arc::ptr_eq(known, route) && *source == state.source_prefix
-            });
-            if !fits && let Some((route, _, octets)) = open.take() {
-                self.send_to(relay, passage, &route, octets.into());
+            let Fate::Goes(way) = fate else { continue };
+            let fits = open
+                .as_ref()
+                .is_some_and(|(known, source, _)| known.is(way) && *source == state.source_prefix);
+            if !fits && let Some((way, _, octets)) = open.take() {
+                self.send_to(relay, passage, &way, octets.into());
             }
-            let begin = || (Arc::clone(route), state.source_prefix, context.message(header_of(&state)));
+            let begin = || (way.clone(), state.source_prefix, context.message(header_of(&state)));
             open.get_or_insert_with(begin).2.extend_from_slice(parsed.raw);
         }
-        if let Some((route, _, octets)) = open {
-            self.send_to(relay, passage, &route, octets.into());
+        if let Some((way, _, octets)) = open {
+            self.send_to(relay, passage, &way, octets.into());
         }
     }
 
@@ -188,13 +203,18 @@ impl Discovery {
             return Fate::Stays;
         }
         passage.data |= !builtin;
+        let answers = is_answer(&parsed.body);
+        let of = Guid::new(if answers { passage.state.dest_prefix } else { source }, writer);
+        let lane = self.lane_of(relay, of);
+        let straight = if answers && !builtin { self.way_of_answers(relay, of) } else { None };
         let route = match meant {
+            Meant::One(to) if relay.may_reach(from, to) && straight.is_some() => straight,
             Meant::One(to) => self.way_to(relay, from, to, builtin),
             _ => self.way_of(relay, from, source, writer),
         };
         match route {
             Some(route) if route.is_empty() => Fate::Stays,
-            Some(route) => Fate::Goes(route),
+            Some(route) => Fate::Goes(Way { route, lane }),
             None => {
                 relay.stats.unroutable = relay.stats.unroutable.saturating_add(1);
                 Fate::Stays
@@ -223,23 +243,31 @@ impl Discovery {
         allowance.is_none_or(|allowance| allowance.take(passage.now.mono, octets, rate))
     }
 
-    fn send_to(&self, relay: &mut Relay, passage: &mut Passage<'_>, route: &Route, message: SharedBytes) {
-        let now = passage.now.mono;
-        let mut places = Vec::new();
-        for target in route.iter() {
-            let with = (self.config.max_message_size, &mut relay.stats, &mut *passage.out);
-            if !(target.far && relay.bundles.add(now, target.place, &message, with)) {
-                places.push(target.place);
+    fn send_to(&self, relay: &mut Relay, passage: &mut Passage<'_>, way: &Way, message: SharedBytes) {
+        let Relay { bundles, shaper, stats, .. } = relay;
+        let mut exit = Exit { now: passage.now.mono, shaper, stats, out: passage.out };
+        let (mut near, mut elsewhere) = (Vec::new(), Vec::new());
+        for target in way.route.iter() {
+            if target.near {
+                near.push(target.place);
+            } else if !(target.far
+                && bundles.add(target.place, way.lane, &message, self.config.max_message_size, &mut exit))
+            {
+                elsewhere.push(target.place);
             }
         }
-        let count = u64::try_from(places.len()).unwrap_or(u64::MAX);
-        let octets = u64::try_from(message.len()).unwrap_or(u64::MAX);
-        relay.stats.passed = relay.stats.passed.saturating_add(count);
-        relay.stats.octets = relay.stats.octets.saturating_add(octets.saturating_mul(count));
-        passage.out.begin();
-        passage.out.put_shared(message);
-        passage.out.finish(&places);
+        if !near.is_empty() {
+            exit.send_near(&near, message.clone());
+        }
+        if !elsewhere.is_empty() {
+            exit.send(way.lane, &elsewhere, &message);
+        }
     }
+}
+
+/// Whether a submessage is for a writer, not from one.
+const fn is_answer(submessage: &Submessage<'_>) -> bool {
+    matches!(submessage, Submessage::AckNack(_) | Submessage::NackFrag(_) | Submessage::Echo(_))
 }
 
 const fn reader_of_announcements(reader: EntityId) -> bool {

@@ -9,7 +9,8 @@ use crate::{
     discovery::Discovery,
     relay::{
         Relay,
-        routes::{From, Route, targets},
+        routes::{From, Route},
+        shaper::Lane,
     },
 };
 
@@ -29,7 +30,7 @@ impl Discovery {
             return Some(Arc::clone(known));
         }
         let participant = self.participants.get(&to).filter(|known| known.unverified.is_none())?;
-        let route = targets(core::iter::once(&**participant), builtin);
+        let route = relay.targets(core::iter::once(&**participant), builtin);
         relay.routes.directed.insert((to, builtin), Arc::clone(&route));
         Some(route)
     }
@@ -49,11 +50,31 @@ impl Discovery {
         }
         let concerned: BTreeSet<GuidPrefix> =
             if builtin { self.participants.keys().copied().collect() } else { self.with_readers_of(guid)? };
+        let by_daemon =
+            |to: &GuidPrefix| from == From::Elsewhere || builtin || !self.is_sent_directly(relay, guid, *to);
         let others = concerned.into_iter().filter(|to| *to != source && relay.may_reach(from, *to));
+        let others = others.filter(by_daemon);
         let others = others.filter_map(|to| self.participants.get(&to));
-        let route = targets(others.filter(|known| known.unverified.is_none()).map(|known| &**known), builtin);
+        let route =
+            relay.targets(others.filter(|known| known.unverified.is_none()).map(|known| &**known), builtin);
         relay.routes.open.insert(guid, Arc::clone(&route));
         Some(route)
+    }
+
+    /// How urgent what a writer says is, and what is said to it; the least for one that is not known.
+    pub(super) fn lane_of(&self, relay: &mut Relay, guid: Guid) -> Lane {
+        if guid.entity_id.is_builtin() {
+            return Lane::Discovery;
+        }
+        if let Some(known) = relay.routes.lanes.get(&guid) {
+            return *known;
+        }
+        let writer = self.endpoints.writer(guid);
+        let lane = relay.shaper.lane(writer.map_or(i32::MIN, |it| it.qos.transport_priority.value));
+        if writer.is_some() {
+            relay.routes.lanes.insert(guid, lane);
+        }
+        lane
     }
 
     /// Participants with readers of the topic of a writer in one of its partitions. Types and QoS they compare themselves.

@@ -2,11 +2,14 @@
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
-use dunlin_buf::Outbox;
+use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{Duration, GuidPrefix, Locator, MonoTime};
 use dunlin_wire::{Header, kind, size};
 
-use crate::relay_config::RelayStats;
+use crate::{
+    relay::shaper::{Lane, Shaper},
+    relay_config::RelayStats,
+};
 
 /// Octets of INFO_SRC and INFO_DST in front of each message but the first.
 const BETWEEN: usize = 24 + size::INFO_DST;
@@ -17,7 +20,33 @@ const MOST: usize = 1_024;
 #[derive(Debug)]
 pub(crate) struct Bundles {
     delay: Duration,
-    waiting: BTreeMap<Locator, Bundle>,
+    /// By where they go and how urgent they are.
+    waiting: BTreeMap<(Locator, Lane), Bundle>,
+}
+
+/// The way out of the daemon, to other hosts.
+pub(crate) struct Exit<'a> {
+    pub(crate) now: MonoTime,
+    pub(crate) shaper: &'a mut Shaper,
+    pub(crate) stats: &'a mut RelayStats,
+    pub(crate) out: &'a mut Outbox,
+}
+
+impl Exit<'_> {
+    pub(crate) fn send(&mut self, lane: Lane, places: &[Locator], message: &SharedBytes) {
+        self.shaper.send(self.now, lane, places, message, self.out);
+    }
+
+    /// Passes a message on within the host.
+    pub(crate) fn send_near(&mut self, places: &[Locator], message: SharedBytes) {
+        let count = u64::try_from(places.len()).unwrap_or(u64::MAX);
+        let octets = u64::try_from(message.len()).unwrap_or(u64::MAX);
+        self.stats.passed = self.stats.passed.saturating_add(count);
+        self.stats.octets = self.stats.octets.saturating_add(octets.saturating_mul(count));
+        self.out.begin();
+        self.out.put_shared(message);
+        self.out.finish(places);
+    }
 }
 
 #[derive(Debug)]
@@ -72,10 +101,11 @@ impl Bundles {
     /// Lets a message wait for others to the same place. False if it may not: then those that wait there have been sent.
     pub(crate) fn add(
         &mut self,
-        now: MonoTime,
         place: Locator,
+        lane: Lane,
         message: &[u8],
-        (max, stats, out): (usize, &mut RelayStats, &mut Outbox),
+        max: usize,
+        exit: &mut Exit<'_>,
     ) -> bool {
         if self.delay <= Duration::ZERO {
             return false;
@@ -86,11 +116,11 @@ impl Bundles {
         let fitting = parts.filter(|(_, body)| small && may_be_followed(body));
         let full =
             |bundle: &Bundle| bundle.octets.len().saturating_add(message.len()).saturating_add(BETWEEN) > max;
-        if fitting.is_none() || self.waiting.get(&place).is_some_and(full) {
-            self.send(&place, stats, out);
+        if fitting.is_none() || self.waiting.get(&(place, lane)).is_some_and(full) {
+            self.send(&(place, lane), exit);
         }
         let Some((header, body)) = fitting else { return false };
-        if let Some(bundle) = self.waiting.get_mut(&place) {
+        if let Some(bundle) = self.waiting.get_mut(&(place, lane)) {
             bundle.octets.extend_from_slice(&between(&header));
             bundle.octets.extend_from_slice(body);
             bundle.messages = bundle.messages.saturating_add(1);
@@ -99,30 +129,26 @@ impl Bundles {
         if self.waiting.len() >= MOST {
             return false;
         }
-        let bundle = Bundle { octets: message.to_vec(), messages: 1, due: now.plus(self.delay) };
-        self.waiting.insert(place, bundle);
+        let bundle = Bundle { octets: message.to_vec(), messages: 1, due: exit.now.plus(self.delay) };
+        self.waiting.insert((place, lane), bundle);
         true
     }
 
     /// Sends what has waited long enough.
-    pub(crate) fn send_due(&mut self, now: MonoTime, stats: &mut RelayStats, out: &mut Outbox) {
-        let due = self.waiting.iter().filter(|(_, bundle)| bundle.due <= now).map(|(place, _)| *place);
-        for place in due.collect::<Vec<_>>() {
-            self.send(&place, stats, out);
+    pub(crate) fn send_due(&mut self, exit: &mut Exit<'_>) {
+        let due = self.waiting.iter().filter(|(_, bundle)| bundle.due <= exit.now).map(|(of, _)| *of);
+        for of in due.collect::<Vec<_>>() {
+            self.send(&of, exit);
         }
     }
 
-    fn send(&mut self, place: &Locator, stats: &mut RelayStats, out: &mut Outbox) {
-        let Some(bundle) = self.waiting.remove(place) else { return };
-        stats.passed = stats.passed.saturating_add(1);
-        stats.octets = stats.octets.saturating_add(u64::try_from(bundle.octets.len()).unwrap_or(u64::MAX));
+    fn send(&mut self, of: &(Locator, Lane), exit: &mut Exit<'_>) {
+        let Some(bundle) = self.waiting.remove(of) else { return };
         if bundle.messages > 1 {
-            stats.bundles = stats.bundles.saturating_add(1);
-            stats.bundled = stats.bundled.saturating_add(bundle.messages);
+            exit.stats.bundles = exit.stats.bundles.saturating_add(1);
+            exit.stats.bundled = exit.stats.bundled.saturating_add(bundle.messages);
         }
-        out.begin();
-        out.put_shared(bundle.octets.into());
-        out.finish(&[*place]);
+        exit.send(of.1, &[of.0], &bundle.octets.into());
     }
 }
 
@@ -134,6 +160,7 @@ mod tests {
     use dunlin_wire::{AckNack, Message, MessageBuilder, ReceiverState, Submessage};
 
     use super::*;
+    use crate::relay_config::Shaping;
 
     fn message(source: u8, to: Option<u8>, timestamp: Option<WallTime>) -> Vec<u8> {
         let mut out = Outbox::new();
@@ -169,17 +196,21 @@ mod tests {
 
     #[test]
     fn each_message_of_a_bundle_keeps_its_source_destination_and_time() {
-        let (mut bundles, mut stats, mut out) =
-            (Bundles::new(Duration::from_millis(1)), RelayStats::default(), Outbox::new());
+        let mut bundles = Bundles::new(Duration::from_millis(1));
+        let (mut shaper, mut stats, mut out) =
+            (Shaper::new(&Shaping::default()), RelayStats::default(), Outbox::new());
+        let mut exit = Exit { now: MonoTime(5), shaper: &mut shaper, stats: &mut stats, out: &mut out };
         let time = WallTime(1_000_000_000_000_000_000);
         let all = [(1, Some(7), Some(time)), (2, None, None), (3, Some(8), None)];
         for (source, to, timestamp) in all {
             let message = message(source, to, timestamp);
-            assert!(bundles.add(MonoTime(5), Locator::LOCAL, &message, (1_472, &mut stats, &mut out)));
+            assert!(bundles.add(Locator::LOCAL, Lane::Discovery, &message, 1_472, &mut exit));
         }
-        bundles.send_due(MonoTime(1_000_004), &mut stats, &mut out);
-        assert!(sent(&out).is_empty() && bundles.next_deadline() == Some(MonoTime(1_000_005)));
-        bundles.send_due(MonoTime(1_000_005), &mut stats, &mut out);
+        exit.now = MonoTime(1_000_004);
+        bundles.send_due(&mut exit);
+        assert!(sent(exit.out).is_empty() && bundles.next_deadline() == Some(MonoTime(1_000_005)));
+        exit.now = MonoTime(1_000_005);
+        bundles.send_due(&mut exit);
         let datagrams = sent(&out);
         assert_eq!((datagrams.len(), stats.bundles, stats.bundled), (1, 1, 3));
         let bundle = Message::parse(&datagrams[0]).unwrap();
@@ -198,16 +229,18 @@ mod tests {
 
     #[test]
     fn what_is_large_or_ends_the_message_goes_alone_and_after_what_waits() {
-        let (mut bundles, mut stats, mut out) =
-            (Bundles::new(Duration::from_millis(1)), RelayStats::default(), Outbox::new());
+        let mut bundles = Bundles::new(Duration::from_millis(1));
+        let (mut shaper, mut stats, mut out) =
+            (Shaper::new(&Shaping::default()), RelayStats::default(), Outbox::new());
+        let mut exit = Exit { now: MonoTime(5), shaper: &mut shaper, stats: &mut stats, out: &mut out };
         let small = message(1, None, None);
         let mut open = small.clone();
         // Its last submessage reaches to the end of the message.
         (open[22], open[23]) = (0, 0);
         let large = [&small[..], &[1, 1, 0, 0].repeat(300)].concat();
         for alone in [open, large] {
-            assert!(bundles.add(MonoTime(0), Locator::LOCAL, &small, (1_472, &mut stats, &mut out)));
-            assert!(!bundles.add(MonoTime(0), Locator::LOCAL, &alone, (1_472, &mut stats, &mut out)));
+            assert!(bundles.add(Locator::LOCAL, Lane::Discovery, &small, 1_472, &mut exit));
+            assert!(!bundles.add(Locator::LOCAL, Lane::Discovery, &alone, 1_472, &mut exit));
         }
         assert_eq!((sent(&out), stats.bundles), (vec![small.clone(), small], 0));
         assert_eq!(bundles.next_deadline(), None);

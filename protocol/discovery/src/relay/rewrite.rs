@@ -2,14 +2,18 @@
 
 use alloc::vec::Vec;
 
-use dunlin_core::GuidPrefix;
+use dunlin_core::{GuidPrefix, Locator};
 use dunlin_wire::{ParameterList, ParameterListBuilder, pid};
 
 use crate::{codec::put_locators, config::Locators};
 
-/// Everything that an announcement says but where to send to; that, and which daemon speaks there, is put in its place. `None` if it
-/// cannot be read or written.
-pub(crate) fn with_places(payload: &[u8], places: &Locators, daemon: GuidPrefix) -> Option<Vec<u8>> {
+/// Everything that an announcement says but where to send to; that, which daemon speaks there, and where those send who write
+/// directly, is put in its place. `None` if it cannot be read or written.
+pub(crate) fn with_places(
+    payload: &[u8],
+    (places, direct): (&Locators, &[Locator]),
+    daemon: GuidPrefix,
+) -> Option<Vec<u8>> {
     let list = ParameterList::from_payload(payload).ok()?;
     let mut new = ParameterListBuilder::payload(list.endianness());
     for parameter in list.iter().filter(|parameter| !is_place(parameter.pid)) {
@@ -20,6 +24,7 @@ pub(crate) fn with_places(payload: &[u8], places: &Locators, daemon: GuidPrefix)
     put_locators(&mut new, pid::METATRAFFIC_UNICAST_LOCATOR, &places.metatraffic_unicast);
     put_locators(&mut new, pid::DEFAULT_UNICAST_LOCATOR, &places.default_unicast);
     new.put_bytes(pid::vendor::BEHIND_DAEMON, &daemon.0);
+    put_locators(&mut new, pid::vendor::DIRECT_LOCATOR, direct);
     Some(new.finish())
 }
 
@@ -31,6 +36,7 @@ fn is_place(pid: u16) -> bool {
             | pid::DEFAULT_UNICAST_LOCATOR
             | pid::DEFAULT_MULTICAST_LOCATOR
             | pid::vendor::BEHIND_DAEMON
+            | pid::vendor::DIRECT_LOCATOR
     )
 }
 
@@ -39,7 +45,7 @@ mod tests {
     use core::cell::Cell;
     use core::net::Ipv4Addr;
 
-    use dunlin_core::{Locator, VendorId};
+    use dunlin_core::VendorId;
 
     use super::*;
     use crate::{
@@ -64,14 +70,20 @@ mod tests {
         };
         let before = encode_participant(&config);
         let daemon = GuidPrefix([9; 12]);
-        let after = with_places(&before, &places(2), daemon).unwrap();
-        let expected = crate::ParticipantData { locators: places(2), behind: Some(daemon), ..read(&before) };
+        let direct = places(7).default_unicast;
+        let after = with_places(&before, (&places(2), &direct), daemon).unwrap();
+        let expected = crate::ParticipantData {
+            locators: places(2),
+            behind: Some(daemon),
+            direct: direct.clone(),
+            ..read(&before)
+        };
         assert_eq!(read(&after), expected);
         // A second daemon takes the place of the first.
-        let again = with_places(&after, &places(3), GuidPrefix([8; 12])).unwrap();
+        let again = with_places(&after, (&places(3), &direct), GuidPrefix([8; 12])).unwrap();
         let expected =
             crate::ParticipantData { locators: places(3), behind: Some(GuidPrefix([8; 12])), ..expected };
         assert_eq!((read(&again), again.len()), (expected, after.len()));
-        assert_eq!(with_places(&before[..9], &places(2), daemon), None);
+        assert_eq!(with_places(&before[..9], (&places(2), &[]), daemon), None);
     }
 }

@@ -4,7 +4,10 @@ use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
 use dunlin_core::{Guid, GuidPrefix, Locator};
 
-use crate::{participant::RemoteParticipant, relay::Relay};
+use crate::{
+    participant::RemoteParticipant,
+    relay::{Relay, shaper::Lane},
+};
 
 /// A place to pass something on to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,6 +15,8 @@ pub(crate) struct Target {
     pub(crate) place: Locator,
     /// Another daemon receives there.
     pub(crate) far: bool,
+    /// An application of this host receives there.
+    pub(crate) near: bool,
 }
 
 /// Where something is passed on to, each place once.
@@ -33,12 +38,18 @@ pub(crate) struct Routes {
     pub(crate) open: BTreeMap<Guid, Route>,
     /// To one participant, discovery or data.
     pub(crate) directed: BTreeMap<(GuidPrefix, bool), Route>,
+    /// Of answers to a writer; `None` is the way to its participant.
+    pub(crate) answers: BTreeMap<Guid, Option<Route>>,
+    /// How urgent it is what a writer says, and what is said to it.
+    pub(crate) lanes: BTreeMap<Guid, Lane>,
 }
 
 impl Routes {
     pub(crate) fn clear(&mut self) {
         self.open.clear();
         self.directed.clear();
+        self.answers.clear();
+        self.lanes.clear();
     }
 }
 
@@ -47,18 +58,24 @@ impl Relay {
     pub(crate) fn may_reach(&self, from: From, to: GuidPrefix) -> bool {
         from == From::Application || self.applications.contains_key(&to)
     }
-}
 
-/// Where all of these receive, each place once.
-pub(crate) fn targets<'a>(to: impl Iterator<Item = &'a RemoteParticipant>, builtin: bool) -> Route {
-    let mut all: BTreeMap<Locator, bool> = BTreeMap::new();
-    for participant in to {
-        let locators = &participant.data.locators;
-        let data = &locators.default_unicast;
-        let list = if builtin || data.is_empty() { &locators.metatraffic_unicast } else { data };
-        for place in list {
-            *all.entry(*place).or_default() |= participant.data.behind.is_some();
+    /// Where all of these receive, each place once.
+    pub(crate) fn targets<'a>(
+        &self,
+        to: impl Iterator<Item = &'a RemoteParticipant>,
+        builtin: bool,
+    ) -> Route {
+        let mut all: BTreeMap<Locator, Target> = BTreeMap::new();
+        for participant in to {
+            let locators = &participant.data.locators;
+            let data = &locators.default_unicast;
+            let list = if builtin || data.is_empty() { &locators.metatraffic_unicast } else { data };
+            for place in list {
+                let target = all.entry(*place).or_insert(Target { place: *place, far: false, near: false });
+                target.far |= participant.data.behind.is_some();
+                target.near |= self.applications.contains_key(&participant.data.guid_prefix);
+            }
         }
+        all.into_values().collect::<Vec<_>>().into()
     }
-    all.into_iter().map(|(place, far)| Target { place, far }).collect::<Vec<_>>().into()
 }

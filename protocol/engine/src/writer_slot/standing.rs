@@ -25,6 +25,8 @@ pub struct WriterStanding {
     pub kept: usize,
     /// Readers that are matched.
     pub matched: usize,
+    /// Those of them to which it sends past the daemon of its host.
+    pub direct: usize,
     /// Those of them that are not waited for because they do not answer, by GUID, as many as were asked for.
     pub inactive: Vec<Guid>,
 }
@@ -53,6 +55,7 @@ impl WriterSlot {
             unacknowledged: if reliable { u64::try_from(behind).unwrap_or(0) } else { 0 },
             kept: core.cache.len(),
             matched: core.readers.len(),
+            direct: core.readers.iter().filter(|reader| core.direct_to(reader).is_some()).count(),
             inactive,
         }
     }

@@ -205,6 +205,9 @@ pub mod vendor {
     pub const BEHIND_DAEMON: u16 = 0x8d02;
     /// Dunlin, inline, SPDP, of a goodbye that a daemon says: the participant did not leave, but was not heard for its lease.
     pub const LEASE_ENDED: u16 = 0x8d03;
+    /// Dunlin, SPDP, what a daemon says of a participant: a locator where it takes data, or sends from and takes answers, without this
+    /// daemon.
+    pub const DIRECT_LOCATOR: u16 = 0x8d04;
     /// OpenDDS, SPDP: `u32` flags.
     pub const OPENDDS_PARTICIPANT_FLAGS: u16 = 0xb005;
     /// Bit of [`OPENDDS_PARTICIPANT_FLAGS`]: durations inside QoS are written as RTPS fractions, not as nanoseconds.

@@ -6,9 +6,17 @@ use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, Top
 use dunlin::sim::{Node, Result};
 use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant, Duration};
 
+pub mod host;
+
 #[derive(DdsType, Clone, Debug, Default)]
 pub struct Count {
     pub n: u32,
+}
+
+#[derive(DdsType, Clone, Debug, Default)]
+pub struct Block {
+    pub n: u32,
+    pub octets: Vec<u8>,
 }
 
 pub const fn millis(n: i64) -> Duration {

@@ -5,7 +5,7 @@ use super::watch::{Counted, Counts, Flow};
 use crate::domain::{Domain, Endpoint, Participant};
 use crate::statistics::{AllTold, json};
 use dunlin::Guid;
-use dunlin::statistics::STATISTICS_TOPIC;
+use dunlin::statistics::{BandCounters, STATISTICS_TOPIC};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -62,6 +62,30 @@ pub struct EndpointRow {
     pub counters: Option<Value>,
 }
 
+/// A band of a daemon.
+#[derive(Serialize, Clone)]
+pub struct BandRow {
+    /// The daemon.
+    pub of: String,
+    /// The lowest TRANSPORT_PRIORITY in it.
+    pub from: i32,
+    /// What left, by the counters of its last period.
+    pub octets_per_second: Option<f64>,
+    #[serde(flatten)]
+    pub counters: Bandwise,
+}
+
+/// What a band counts, as it is told.
+#[derive(Serialize, Clone, Copy)]
+pub struct Bandwise {
+    pub waiting: u64,
+    pub waiting_octets: u64,
+    pub octets: u64,
+    pub delayed: u64,
+    pub dropped: u64,
+    pub longest_wait_ns: u64,
+}
+
 /// A domain at one moment.
 #[derive(Serialize, Clone, Default)]
 pub struct Snapshot {
@@ -71,6 +95,29 @@ pub struct Snapshot {
     pub participants: Vec<ParticipantRow>,
     pub topics: Vec<TopicRow>,
     pub endpoints: Vec<EndpointRow>,
+    /// Of daemons that tell.
+    pub bands: Vec<BandRow>,
+}
+
+/// The bands of a daemon.
+fn bands_of(participant: &Participant, told: Option<&crate::statistics::Told>) -> Vec<BandRow> {
+    let Some((told, daemon)) = told.and_then(|told| Some((told, told.now.daemon.as_ref()?))) else {
+        return Vec::new();
+    };
+    let row = |(at, band): (usize, &BandCounters)| BandRow {
+        of: participant.label.clone(),
+        from: band.from,
+        octets_per_second: told.rate(|it| it.daemon.as_ref()?.bands.get(at).map(|band| band.octets)),
+        counters: Bandwise {
+            waiting: band.waiting,
+            waiting_octets: band.waiting_octets,
+            octets: band.octets,
+            delayed: band.delayed,
+            dropped: band.dropped,
+            longest_wait_ns: band.longest_wait,
+        },
+    };
+    daemon.bands.iter().enumerate().map(row).collect()
 }
 
 fn told_of<'a>(participant: &Participant, told: &'a AllTold) -> Option<&'a crate::statistics::Told> {
@@ -187,6 +234,7 @@ impl Snapshot {
             });
         }
         for participant in domain.participants {
+            shown.bands.extend(bands_of(&participant, told_of(&participant, told)));
             let row = shown.participant(participant, &lost_by_flow, told);
             shown.participants.push(row);
         }
@@ -239,6 +287,7 @@ impl Snapshot {
         shown.endpoints.retain(|EndpointRow { topic, endpoint: it, .. }| {
             has(&[topic, &it.of, &it.guid, &it.vendor, &it.type_name])
         });
+        shown.bands.retain(|it| has(&[&it.of]));
         shown
     }
 }
@@ -248,7 +297,9 @@ pub mod tests {
     use super::*;
     use crate::domain::graph::tests::domain;
     use crate::statistics::tests::told;
-    use dunlin::statistics::{EntityStatistics, ParticipantCounters, ReaderCounters, WriterCounters};
+    use dunlin::statistics::{
+        DaemonCounters, EntityStatistics, ParticipantCounters, ReaderCounters, WriterCounters,
+    };
 
     /// Two participants, of which one writes `Square`; its writer has written ten samples in two seconds.
     pub fn snapshot() -> Snapshot {
@@ -367,11 +418,16 @@ pub mod tests {
         let reader = ReaderCounters { received: 5, lost: 4, duplicates: 2, ..ReaderCounters::default() };
         let reader = EntityStatistics { reader: Some(reader), ..at(1) };
         let dropped = ParticipantCounters { receive_overflow: 12, ..ParticipantCounters::default() };
-        let dropped = EntityStatistics { participant: Some(dropped), ..at(1) };
+        let band =
+            |octets| BandCounters { from: 40, octets, dropped: 3, waiting: 2, ..BandCounters::default() };
+        let daemon = |octets| DaemonCounters { bands: vec![band(octets)], ..DaemonCounters::default() };
+        let dropped =
+            EntityStatistics { participant: Some(dropped), daemon: Some(daemon(3_000)), ..at(1_000_000_001) };
+        let earlier = EntityStatistics { daemon: Some(daemon(1_000)), ..at(1) };
         let all: AllTold = [
             (ids[0], told(&written(0, 10), &written(2_000_000_000, 20))),
             (ids[1], told(&at(0), &reader)),
-            (ids[2], told(&at(0), &dropped)),
+            (ids[2], told(&earlier, &dropped)),
         ]
         .into();
         let (before, now) = (&Counted::new(), &counted);
@@ -396,6 +452,10 @@ pub mod tests {
             (&4.into(), &12.into())
         );
         assert_eq!(value["participants"][0]["counters"]["participant"]["receive_overflow"], 12);
+        let band = &value["bands"][0];
+        assert_eq!((&band["from"], &band["octets_per_second"]), (&40.into(), &2_000.0.into()));
+        assert_eq!((&band["dropped"], &band["waiting"], &band["delayed"]), (&3.into(), &2.into(), &0.into()));
+        assert_eq!(value["participants"][0]["counters"]["daemon"]["bands"][0]["octets"], 3_000);
         assert!(value["endpoints"][2].get("sources").is_none(), "of the others nothing is known");
     }
 

@@ -254,7 +254,7 @@ mod tests {
         let (mut screen, shown) = (Screen::new("", false), snapshot());
         let topics = [
             "domain 7: 2 participants, 2 topics, 4 endpoints; 1 topic subscribed",
-            "[Topics] Participants  Endpoints",
+            "[Topics] Participants  Endpoints  Bands",
             "TOPIC▲            TYPE           W   R  MATCH  SAMPLES/S  OCTETS/S   LOST  AGAIN",
             "Square            ShapeType      1   1    1/1        5.0     15.0k      3      6",
             "topic /a&b        ShapeType      1   1    0/1          -         -      -      -",
@@ -264,7 +264,7 @@ mod tests {
         press(&mut screen, &shown, &[KeyCode::Tab, KeyCode::Char('r')]);
         let participants = [
             topics[0],
-            " Topics [Participants] Endpoints",
+            " Topics [Participants] Endpoints  Bands",
             "NAME▼        VENDOR         W   R  SAMPLES/S  OCTETS/S   LOST  DROPPED ADDRESS",
             "the \"two\"    Dunlin         1   1          -         -      -        -",
             "the \"one\"    Dunlin         1   1        5.0     15.0k      2        -",
@@ -274,7 +274,7 @@ mod tests {
         press(&mut screen, &shown, &[KeyCode::Tab, KeyCode::Right, KeyCode::Char('p')]);
         let endpoints = [
             "domain 7: 2 participants, 2 topics, 4 endpoints; 1 topic subscribed (paused)",
-            " Topics  Participants [Endpoints]",
+            " Topics  Participants [Endpoints] Bands",
             "TOPIC    KIND▲  PARTICIP  MATCH  SAMPLES/S  OCTETS/S   LOST  AGAIN  UNACK  INACT",
             "Square   reader two           1          -         -      -      -      -      -",
             "rt/a&b   reader two           0          -         -      -      -      -      -",
@@ -284,10 +284,10 @@ mod tests {
         ];
         assert_eq!(text(&screen, &shown, (80, 24)), endpoints);
         // On a narrow screen the names stay readable, and what matters least is left out.
-        press(&mut screen, &shown, &[KeyCode::Tab, KeyCode::Char('p')]);
+        press(&mut screen, &shown, &[KeyCode::Tab, KeyCode::Tab, KeyCode::Char('p')]);
         let narrow = [
             "domain 7: 1 topic subscribed",
-            "[Topics] Participants  Endpoints",
+            "[Topics] Participants  Endpoints  Bands",
             "TOPIC▲        W   R  MATCH  SAMPLES/S   LOST  AGAIN",
             "Square        1   1    1/1        5.0      3      6",
             "topic /a&b    1   1    0/1          -      -      -",

@@ -11,6 +11,7 @@ pub enum Page {
     Topics,
     Participants,
     Endpoints,
+    Bands,
 }
 
 /// Characters that a column of names has at least, where others can give way to it.
@@ -121,7 +122,7 @@ fn is_bad(traffic: Traffic) -> bool {
 
 impl Page {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Topics, Self::Participants, Self::Endpoints];
+    pub const ALL: [Self; 4] = [Self::Topics, Self::Participants, Self::Endpoints, Self::Bands];
 
     /// What it is called.
     pub const fn title(self) -> &'static str {
@@ -129,6 +130,7 @@ impl Page {
             Self::Topics => "Topics",
             Self::Participants => "Participants",
             Self::Endpoints => "Endpoints",
+            Self::Bands => "Bands",
         }
     }
 
@@ -154,6 +156,7 @@ impl Page {
             Self::Topics => &["OCTETS/S", "TYPE", "AGAIN", "R", "W"],
             Self::Participants => &["ADDRESS", "VENDOR", "DROPPED", "OCTETS/S", "R", "W"],
             Self::Endpoints => &["OCTETS/S", "INACT", "UNACK", "AGAIN", "KIND"],
+            Self::Bands => &["LONGEST", "DELAYED", "QUEUE"],
         };
         let mut visible: Vec<usize> = (0..columns.len()).collect();
         let least = |at: &usize| match fitted[*at] {
@@ -229,6 +232,16 @@ impl Page {
                 ("UNACK", Number(6)),
                 ("INACT", Number(6)),
             ],
+            Self::Bands => &[
+                ("DAEMON", Share(3)),
+                ("FROM", Number(5)),
+                ("QUEUE", Number(7)),
+                ("OCTETS", Number(8)),
+                ("OCTETS/S", Number(9)),
+                ("DELAYED", Number(8)),
+                ("DROPPED", Number(8)),
+                ("LONGEST", Number(8)),
+            ],
         }
     }
 
@@ -238,6 +251,7 @@ impl Page {
             Self::Topics => topics(shown),
             Self::Participants => participants(shown),
             Self::Endpoints => endpoints(shown),
+            Self::Bands => bands(shown),
         };
         rows.sort_by(|one, other| {
             let order = one.cells[column].compare(&other.cells[column]);
@@ -287,6 +301,27 @@ fn participants(shown: &Snapshot) -> Vec<Row> {
         Row { topic: None, cells, bad }
     };
     shown.participants.iter().map(row).collect()
+}
+
+/// What waits in each band of a daemon, and what it has done; the longest wait is in milliseconds.
+fn bands(shown: &Snapshot) -> Vec<Row> {
+    let row = |it: &super::model::BandRow| {
+        let counters = it.counters;
+        #[allow(clippy::cast_precision_loss, reason = "for people")]
+        let longest = counters.longest_wait_ns as f64 / 1e6;
+        let cells = vec![
+            Cell::name(&it.of),
+            Cell::Number(f64::from(it.from), it.from.to_string()),
+            Cell::total(counters.waiting),
+            Cell::total(counters.waiting_octets),
+            it.octets_per_second.map_or(Cell::Unknown, Cell::rate),
+            Cell::total(counters.delayed),
+            Cell::total(counters.dropped),
+            Cell::Number(longest, format!("{}ms", short(longest))),
+        ];
+        Row { topic: None, cells, bad: counters.dropped > 0 }
+    };
+    shown.bands.iter().map(row).collect()
 }
 
 fn endpoints(shown: &Snapshot) -> Vec<Row> {
@@ -346,8 +381,11 @@ mod tests {
             assert_eq!(page.visible(&fitted, 80).len(), page.columns().len(), "{page:?}");
             let titles: Vec<_> =
                 page.visible(&fitted, 50).into_iter().map(|at| page.columns()[at].0).collect();
-            assert!(titles.contains(&page.columns()[0].0) && titles.contains(&"SAMPLES/S"), "{titles:?}");
-            assert!(titles.contains(&"LOST") && titles.len() < page.columns().len(), "{titles:?}");
+            let most_needed =
+                if page == Page::Bands { ["OCTETS/S", "DROPPED"] } else { ["SAMPLES/S", "LOST"] };
+            assert!(titles.contains(&page.columns()[0].0), "{titles:?}");
+            assert!(most_needed.iter().all(|title| titles.contains(title)), "{titles:?}");
+            assert!(titles.len() < page.columns().len(), "{titles:?}");
             assert!(page.visible(&fitted, 1).len() >= 2);
         }
     }
