@@ -20,7 +20,7 @@ LOOM_CRATES := $(foreach c,sync buf shm engine driver,-p dunlin-$(c)) -p dunlin
 LOOM = env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom"
 SHUTTLE = env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle"
 
-.PHONY: help demo surveillance test test-deep evidence attack attacks lint build-tests unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample router-graphs router-mutants durability-kill durability-crashes durability-mutants recorder-cuts recorder-python services-external scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense pictures
+.PHONY: help demo surveillance test test-deep evidence attack attacks lint build-tests unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample router-graphs router-mutants durability-kill durability-crashes durability-mutants hub-mutants recorder-cuts recorder-python services-external scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense pictures
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -164,6 +164,10 @@ durability-crashes: ## the store on a disk that loses what was not synchronised,
 durability-mutants: ## deliberate bugs of the durability service, each of which its tests must find; NAMES="tombstone-too-early" only some
 	@scripts/setup.sh build
 	services/mutants.sh durability $(NAMES)
+
+hub-mutants: ## deliberate bugs of daemon and discovery server, each of which their tests must find; NAMES="bands-turned" only some
+	@scripts/setup.sh build
+	services/mutants.sh hub $(NAMES)
 
 recorder-cuts: ## recordings cut at 1,000 places keep all that was whole
 	@scripts/setup.sh build

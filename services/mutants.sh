@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # Applies each bug of services/SERVICE/mutants/ to a copy of the sources, and runs the tests of the service, which must fail.
-# Usage: services/mutants.sh router|durability [NAME...]; SEEDS (router 60, durability 12) and CRASHES=200 are how many scenarios and
+# Usage: services/mutants.sh router|durability|hub [NAME...]; SEEDS (router 60, durability 12) and CRASHES=200 are how many scenarios and
 # crashes a bug may survive.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-service="${1:?router or durability}"
+service="${1:?router, durability or hub}"
 shift
 case "$service" in
 router) tests=(--test sim) seeds=60 ;;
 durability) tests=(--test sim --test store) seeds=12 ;;
+hub) tests=(--test sim --test federated --test bands --test direct) seeds=0 ;;
 *)
-    echo "no such service with mutants: $service; router or durability" >&2
+    echo "no such service with mutants: $service; router, durability or hub" >&2
     exit 2
     ;;
 esac
