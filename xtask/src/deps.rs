@@ -6,6 +6,7 @@
 //! type is given in another module's `impl` block are not seen where they are called; paths and `use` are.
 
 mod allow;
+mod clients;
 mod crates;
 mod graph;
 mod mentions;
@@ -26,6 +27,7 @@ pub fn check(root: &Path) -> Result<()> {
         findings.extend(allow::findings(listed.name, &arrows, entries));
         summary.push(report::summary(listed.name, &arrows, entries));
     }
+    findings.extend(clients::findings(root)?);
     if !findings.is_empty() {
         bail!("deps: {} findings in the modules:\n  {}", findings.len(), findings.join("\n  "));
     }

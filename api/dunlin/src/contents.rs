@@ -16,7 +16,6 @@ use crate::publisher::{Publisher, PublisherState};
 use crate::status::StatusMask;
 use crate::subscriber::{Subscriber, SubscriberState};
 use crate::topic::{Topic, TopicInner};
-use crate::writer_inner::wait_for;
 use dunlin_cdr::{DdsType, TopicType};
 use dunlin_core::{Duration, EntityId, EntityKind, Guid, InstanceHandle};
 use dunlin_qos::{PublisherQos, SubscriberQos, TopicQos};
@@ -200,7 +199,7 @@ impl DomainParticipant {
         inner.entity.check_usable().map_err(WaitForError::from)?;
         let mut found = None;
         let local = |topic: Arc<TopicInner>| (topic.type_name.clone(), topic.qos());
-        wait_for(inner, &inner.entity.signal, timeout, || {
+        inner.wait_for(&inner.entity.signal, timeout, || {
             found = found.take().or_else(|| inner.find_topic(name).map(local));
             found = found.take().or_else(|| self.discovered_topic::<T>(name));
             found.is_some() || inner.entity.is_deleted()

@@ -5,8 +5,10 @@
 //! `Debug` of an error is its sentence, like `Display`: that is what a program prints whose `main` returns it.
 
 mod multi_topic;
+mod request_reply;
 
 pub use multi_topic::MultiTopicError;
+pub use request_reply::{ReplyError, RequestError};
 
 use crate::entity::{Deleted, Unusable};
 use dunlin_cdr::CdrError;

@@ -70,11 +70,13 @@
 
 extern crate self as dunlin;
 
+mod activity;
 mod any;
 mod architecture;
 mod builtin;
 mod by_handle;
 mod condition;
+mod consumer;
 mod content_filter;
 mod contents;
 mod dynamic;
@@ -92,6 +94,7 @@ mod logging;
 mod multi_topic;
 mod mutex;
 mod participant;
+mod peers;
 mod process;
 mod propagation;
 mod publisher;
@@ -122,6 +125,7 @@ mod write_params;
 mod writer;
 mod writer_inner;
 
+pub use activity::Activity;
 pub use any::{AnyDataReader, AnyDataWriter, AnyTopic, LocalEndpoint};
 pub use builtin::{
     BuiltinDurabilityService, BuiltinDuration, BuiltinHistory, BuiltinResourceLimits, BuiltinTopicKey,
@@ -172,7 +176,7 @@ pub use entity::EntityError;
 pub use error::GroupAccessError;
 pub use error::{
     CreateEntityError, CreateParticipantError, ExpressionError, LoanError, MultiTopicError, NotMatched,
-    ReadError, SetQosError, WaitForError, WriteError,
+    ReadError, ReplyError, RequestError, SetQosError, WaitForError, WriteError,
 };
 pub use event_descriptor::EventDescriptor;
 pub use explain::{Against, Barrier, Cause, EndpointInfo, Explanation, Note, Pair};
@@ -185,6 +189,7 @@ pub use loan::{Loan, LoanedSample};
 pub use logging::{LoggingError, init_logging};
 pub use multi_topic::MultiTopic;
 pub use participant::{DomainParticipant, DomainParticipantBuilder};
+pub use peers::{MatchedReaderState, MatchedWriterState};
 pub use process::ProcessInfo;
 pub use publisher::Publisher;
 pub use query::QueryCondition;

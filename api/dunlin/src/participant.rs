@@ -46,6 +46,7 @@ mod direct_write;
 mod durability;
 mod known_topics;
 mod leaving;
+mod waiting;
 mod writing;
 
 pub(crate) use writing::Room;

@@ -187,14 +187,19 @@ impl Publisher {
         }
     }
 
-    /// A writer of requests, to which a reader of replies belongs.
-    pub(crate) fn create_related_datawriter<T: TopicType>(
+    /// create_datawriter of a writer that announces which endpoint it belongs together with: PID_RELATED_ENTITY_GUID (DDS-RPC 1.0
+    /// §7.6.2), as a writer of requests names its reader of replies. Others see it as
+    /// [`PublicationBuiltinTopicData::related`](crate::PublicationBuiltinTopicData::related).
+    ///
+    /// # Errors
+    /// As [`create_datawriter`](Self::create_datawriter).
+    pub fn create_related_datawriter<'q, T: TopicType>(
         &self,
         topic: &Topic<T>,
-        qos: &DataWriterQos,
-        related: Option<Guid>,
+        qos: impl Into<EndpointQos<'q, DataWriterQos>>,
+        related: Guid,
     ) -> Result<DataWriter<T>, CreateEntityError> {
-        self.make_datawriter(topic, qos, related, None)
+        self.make_datawriter(topic, &self.resolve(qos.into(), &topic.inner), Some(related), None)
     }
 
     fn make_datawriter<T: TopicType>(

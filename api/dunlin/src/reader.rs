@@ -415,16 +415,15 @@ impl<T: TopicType> DataReader<T> {
         self.decoded_w_condition(max_samples, condition, InstanceSelect::Next(previous), false)
     }
 
-    /// Takes samples without decoding them, so that a large payload need not be copied.
+    /// Takes samples without decoding them, so that a large payload need not be copied; [`decode_raw`](Self::decode_raw) does it
+    /// later.
     ///
     /// # Errors
     /// [`ReadError::NotEnabled`].
     pub fn take_payloads(&self, max_samples: usize) -> Result<Vec<RawSample>, ReadError> {
         self.check_access()?;
         let all = selection(self.at_most(max_samples), StateMasks::ANY, InstanceSelect::Any);
-        let raw =
-            |s: CachedSample| RawSample { info: s.info, payload: s.payload, key: s.key, vendor: s.vendor };
-        self.core.collect(&all, true, |found| found.drain(..).map(raw).collect())
+        self.core.collect(&all, true, |found| found.drain(..).map(RawSample::from).collect())
     }
 
     /// Says that everything of a writer up to a sample is stored, given by its [`identity`](dunlin_cache::SampleInfo::identity):

@@ -16,7 +16,6 @@ use crate::status::{
 };
 use crate::subscriber::Subscriber;
 use crate::topic::TopicInner;
-use crate::writer_inner::wait_for_any;
 use dunlin_cache::{CachedSample, SampleState, Selection, ViewState};
 use dunlin_cdr::TypeSupport;
 use dunlin_core::{Duration, EntityId, Guid, SampleIdentity};
@@ -501,7 +500,7 @@ impl ReaderInner {
 
     pub(crate) fn wait_for_writers(&self, count: usize, timeout: Duration) -> Result<(), WaitForError> {
         self.usable()?;
-        wait_for_any(&self.participant, &[&self.signal], timeout, || self.has_writers(count))?;
+        self.participant.wait_for(&self.signal, timeout, || self.has_writers(count))?;
         Ok(self.check()?)
     }
 
@@ -517,16 +516,16 @@ impl ReaderInner {
         Ok(self.check()?)
     }
 
-    /// The readers whose history it waits for: those behind it, of a multi-topic.
-    fn of_history(self: &Arc<Self>) -> Vec<Arc<Self>> {
+    /// The readers that match writers: itself, or those behind it of a multi-topic.
+    pub(crate) fn parts(self: &Arc<Self>) -> Vec<Arc<Self>> {
         self.feed.get().map_or_else(|| vec![Arc::clone(self)], |feed| feed.readers.clone())
     }
 
     pub(crate) fn wait_for_historical_data(self: &Arc<Self>, timeout: Duration) -> Result<(), WaitForError> {
         self.usable()?;
-        let readers = self.of_history();
+        let readers = self.parts();
         let signals: Vec<&Signal> = readers.iter().map(|reader| &*reader.signal).collect();
-        wait_for_any(&self.participant, &signals, timeout, || {
+        self.participant.wait_for_any(&signals, timeout, || {
             readers.iter().all(|reader| reader.has_history())
         })?;
         Ok(self.check()?)
@@ -541,7 +540,7 @@ impl ReaderInner {
     pub(crate) async fn historical_data(self: Arc<Self>) -> Result<(), WaitForError> {
         self.usable()?;
         // One after the other: what one of them has does not get lost again.
-        for reader in self.of_history() {
+        for reader in self.parts() {
             when(Arc::clone(&reader.signal), || reader.has_history().then_some(())).await;
         }
         Ok(self.check()?)

@@ -31,6 +31,18 @@ pub struct RawSample {
     pub vendor: VendorId,
 }
 
+impl From<CachedSample> for RawSample {
+    fn from(CachedSample { info, payload, key, vendor }: CachedSample) -> Self {
+        Self { info, payload, key, vendor }
+    }
+}
+
+impl From<RawSample> for CachedSample {
+    fn from(RawSample { info, payload, key, vendor }: RawSample) -> Self {
+        Self { info, payload, key, vendor }
+    }
+}
+
 impl<T: TopicType> Sample<T> {
     pub(crate) fn decode(sample: CachedSample, support: &dyn TypeSupport) -> Result<Self, CdrError> {
         let (limits, options) = (Limits::default(), DecodeOptions::for_vendor(sample.vendor.0));

@@ -2,7 +2,7 @@
 
 use crate::event_descriptor::EventDescriptor;
 use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering};
-use dunlin_core::MonoTime;
+use dunlin_core::{Duration, MonoTime};
 use dunlin_driver::machine;
 use std::future::poll_fn;
 use std::io;
@@ -150,6 +150,25 @@ pub(crate) fn when_any<R, const N: usize>(
         // What changed between the look and the registration raised the signal too early.
         done().map_or(Poll::Pending, Poll::Ready)
     })
+}
+
+/// Blocks until `done`, which becomes true with a raise of any of these; false if that takes longer than `timeout`. For a thread
+/// that may block.
+pub(crate) fn block_until(signals: &[&Signal], timeout: Duration, mut done: impl FnMut() -> bool) -> bool {
+    let core = Arc::new(WaitCore::default());
+    signals.iter().for_each(|signal| signal.attach(&core));
+    let deadline = machine::deadline(timeout);
+    let result = loop {
+        let seen = core.generation();
+        if done() {
+            break true;
+        }
+        if !core.wait_past(seen, deadline) {
+            break false;
+        }
+    };
+    signals.iter().for_each(|signal| signal.detach(&core));
+    result
 }
 
 /// The part of a wait-set that signals reach. One thread or task waits at a time.

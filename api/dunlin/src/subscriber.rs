@@ -262,14 +262,21 @@ impl Subscriber {
         })
     }
 
-    /// A reader of requests, to which a writer of replies belongs.
-    pub(crate) fn create_related_datareader<D: TopicDescription>(
+    /// create_datareader of a reader that announces which endpoint it belongs together with: PID_RELATED_ENTITY_GUID (DDS-RPC 1.0
+    /// §7.6.2), as a reader of requests names its writer of replies. Others see it as
+    /// [`SubscriptionBuiltinTopicData::related`](crate::SubscriptionBuiltinTopicData::related). The reader of a multi-topic announces
+    /// nothing of its own.
+    ///
+    /// # Errors
+    /// As [`create_datareader`](Self::create_datareader).
+    pub fn create_related_datareader<'q, D: TopicDescription>(
         &self,
         topic: &D,
-        qos: &DataReaderQos,
-        related: Option<Guid>,
+        qos: impl Into<EndpointQos<'q, DataReaderQos>>,
+        related: Guid,
     ) -> Result<DataReader<D::Data>, CreateEntityError> {
-        self.make_datareader(topic, qos, related, None)
+        let qos = self.resolve(qos.into(), &topic.source()).ok_or(CreateEntityError::NoTopicQos)?;
+        self.make_datareader(topic, &qos, Some(related), None)
     }
 
     fn make_datareader<D: TopicDescription>(

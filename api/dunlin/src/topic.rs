@@ -185,6 +185,12 @@ impl<T: TopicType> Topic<T> {
         &self.inner.type_name
     }
 
+    /// Whether its type has a key, so that it has instances.
+    #[must_use]
+    pub fn is_keyed(&self) -> bool {
+        self.inner.keyed
+    }
+
     /// get_qos: use it with `with_topic_qos` of the writer's and reader's QoS.
     #[must_use]
     pub fn qos(&self) -> TopicQos {

@@ -13,7 +13,7 @@ use crate::mutex::lock;
 use crate::participant::{ParticipantInner, Room};
 use crate::publisher::Publisher;
 use crate::qos_cell::QosCell;
-use crate::signal::{Signal, WaitCore, when};
+use crate::signal::{Signal, when};
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessLostStatus, MatchedStatus, ReadAndReset,
     StatusMask,
@@ -23,7 +23,6 @@ use dunlin_buf::BufPool;
 use dunlin_cdr::Representation;
 use dunlin_core::{Duration, EntityId, Guid, InstanceHandle, SequenceNumber};
 use dunlin_discovery::EndpointLocators;
-use dunlin_driver::machine::deadline;
 use dunlin_driver::{AtMark, Patience};
 use dunlin_engine::{Event, LONGEST_AT_MARK, WriterPolicies, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy};
@@ -367,7 +366,7 @@ impl WriterInner {
 
     pub(crate) fn wait_for_readers(&self, count: usize, timeout: Duration) -> Result<(), WaitForError> {
         self.usable()?;
-        wait_for(&self.participant, &self.signal, timeout, || self.has_readers(count))?;
+        self.participant.wait_for(&self.signal, timeout, || self.has_readers(count))?;
         Ok(self.check()?)
     }
 
@@ -387,7 +386,7 @@ impl WriterInner {
         let slot = self.usable()?;
         let last = self.ask_for_acknowledgments(slot);
         let done = || slot.acked_by_all() >= last || self.is_deleted();
-        wait_for(&self.participant, &self.signal, timeout, done)?;
+        self.participant.wait_for(&self.signal, timeout, done)?;
         Ok(self.check()?)
     }
 
@@ -434,7 +433,7 @@ impl WriterInner {
         let timeout = self.max_blocking_time();
         let until = self.participant.now().plus(timeout);
         let wait = |timeout, done: &dyn Fn() -> bool| {
-            let waited = wait_for(&self.participant, &self.signal, timeout, done);
+            let waited = self.participant.wait_for(&self.signal, timeout, done);
             !matches!(waited, Err(WaitForError::Timeout(_)))
         };
         if !wait(timeout, &|| room() != Room::Full) {
@@ -475,52 +474,4 @@ impl Drop for WriterInner {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-/// Blocks until `done`, which becomes true with a raise of `signal`.
-pub(crate) fn wait_for(
-    participant: &ParticipantInner,
-    signal: &Signal,
-    timeout: Duration,
-    done: impl FnMut() -> bool,
-) -> Result<(), WaitForError> {
-    wait_for_any(participant, &[signal], timeout, done)
-}
-
-/// Blocks until `done`, which becomes true with a raise of any of these.
-pub(crate) fn wait_for_any(
-    participant: &ParticipantInner,
-    signals: &[&Signal],
-    timeout: Duration,
-    mut done: impl FnMut() -> bool,
-) -> Result<(), WaitForError> {
-    if done() {
-        return Ok(());
-    }
-    if let Some(why) = participant.cannot_wait() {
-        return Err(why.into());
-    }
-    block_until(signals, timeout, done)
-}
-
-/// The same where it is known that this thread may block.
-pub(crate) fn block_until(
-    signals: &[&Signal],
-    timeout: Duration,
-    mut done: impl FnMut() -> bool,
-) -> Result<(), WaitForError> {
-    let core = Arc::new(WaitCore::default());
-    signals.iter().for_each(|signal| signal.attach(&core));
-    let deadline = deadline(timeout);
-    let result = loop {
-        let seen = core.generation();
-        if done() {
-            break Ok(());
-        }
-        if !core.wait_past(seen, deadline) {
-            break Err(WaitForError::Timeout(timeout));
-        }
-    };
-    signals.iter().for_each(|signal| signal.detach(&core));
-    result
 }

@@ -20,6 +20,8 @@ pub struct Content {
     /// Modules with a body.
     pub inline: BTreeMap<String, Content>,
     pub items: BTreeSet<String>,
+    /// What the crate calls itself: `extern crate self as name`.
+    pub own_name: Option<String>,
     /// What `use` binds to which path.
     pub imports: BTreeMap<String, Vec<String>>,
     /// Paths of `use path::*`.
@@ -139,6 +141,12 @@ impl<'ast> Visit<'ast> for Content {
                 items.iter().for_each(|item| content.visit_item(item));
                 self.inline.insert(name, content);
             }
+        }
+    }
+
+    fn visit_item_extern_crate(&mut self, item: &'ast syn::ItemExternCrate) {
+        if item.ident == "self" {
+            self.own_name = item.rename.as_ref().map(|(_, name)| name.to_string());
         }
     }
 

@@ -126,6 +126,7 @@ impl Modules {
         let (first, rest) = path.split_first()?;
         let start = match first.as_str() {
             "crate" => Found::Module(0),
+            name if self.0[0].content.own_name.as_deref() == Some(name) => Found::Module(0),
             "self" => Found::Module(from),
             "super" => Found::Module(self.0[from].parent),
             name => self.lookup(from, name, steps)?,
@@ -193,6 +194,16 @@ mod tests {
             ("e.rs", "use std::fmt; use super::*; fn f() { d::g() }"),
         ]);
         assert_eq!(arrows, ["a -> b", "a -> d", "b -> c", "c -> d", "e -> d"]);
+    }
+
+    #[test]
+    fn the_name_that_a_crate_gives_itself_is_the_crate() {
+        let arrows = found(&[
+            ("lib.rs", "extern crate self as whole; mod a; mod b; pub use a::A;"),
+            ("a.rs", "pub struct A;"),
+            ("b.rs", "use whole::A;"),
+        ]);
+        assert_eq!(arrows, ["b -> a"]);
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use super::{DomainParticipant, ParticipantInner};
 use crate::error::WaitForError;
-use crate::writer_inner::wait_for;
 use dunlin_core::Duration;
 use dunlin_discovery::ParticipantData;
 use dunlin_qos::{Durability, DurabilityKind, Property, UnsupportedPolicy};
@@ -63,7 +62,7 @@ impl DomainParticipant {
         let inner = self.inner();
         inner.entity.check_usable().map_err(WaitForError::from)?;
         let done = || inner.has_durability_service() || inner.entity.is_deleted();
-        wait_for(inner, &inner.entity.signal, max_wait, done)?;
+        inner.wait_for(&inner.entity.signal, max_wait, done)?;
         Ok(inner.entity.check()?)
     }
 }

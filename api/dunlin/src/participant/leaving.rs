@@ -3,7 +3,7 @@
 
 use super::ParticipantInner;
 use crate::error::WaitForError;
-use crate::writer_inner::{block_until, wait_for};
+use crate::signal::block_until;
 use dunlin_core::Duration;
 use dunlin_driver::machine::{Machine, deadline};
 use dunlin_engine::{MOST_CLOSING_WRITERS, WriterSlot};
@@ -24,7 +24,7 @@ impl ParticipantInner {
         let id = slot.guid().entity_id;
         self.sink.begin_to_close(id, topic);
         let room = || self.engine().closing_writers() < MOST_CLOSING_WRITERS;
-        let _ = wait_for(self, &self.sink.closed, LINGER, room);
+        let _ = self.wait_for(&self.sink.closed, LINGER, room);
         let waits = self.run(|engine, now, out| engine.close_writer(now, slot, now.mono.plus(LINGER), out));
         if !waits {
             self.sink.has_closed(id);
@@ -34,7 +34,7 @@ impl ParticipantInner {
     /// Waits until the deleted writers are gone, [`LINGER`] at most. False if there are any, and this thread cannot wait.
     pub(crate) fn wait_for_closing_writers(&self) -> bool {
         let gone = || self.engine().closing_writers() == 0;
-        matches!(wait_for(self, &self.sink.closed, LINGER, gone), Ok(()) | Err(WaitForError::Timeout(_)))
+        matches!(self.wait_for(&self.sink.closed, LINGER, gone), Ok(()) | Err(WaitForError::Timeout(_)))
     }
 
     /// Leaves the domain, once its deleted writers are gone.
@@ -70,7 +70,7 @@ impl ParticipantInner {
         let (session, sink) = (Arc::clone(&self.session), Arc::clone(&self.sink));
         let presence = Arc::clone(&self.presence);
         let work = move || {
-            let _ = block_until(&[&sink.closed], LINGER, || session.participant().closing_writers() == 0);
+            block_until(&[&sink.closed], LINGER, || session.participant().closing_writers() == 0);
             session.leave();
             presence.end();
         };

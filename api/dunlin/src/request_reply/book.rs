@@ -1,15 +1,10 @@
 //! Which requests wait, and the replies that have come to them.
 
-use super::RequestError;
-use crate::error::WaitForError;
-use crate::mutex::lock;
-use crate::participant::ParticipantInner;
-use crate::reader::DataReader;
-use crate::sample::Sample;
-use crate::signal::{Signal, when_any};
-use crate::writer_inner::{WriterInner, wait_for_any};
-use dunlin_cdr::DdsType;
-use dunlin_core::{Duration, InstanceHandle, SampleIdentity, SequenceNumber};
+use super::{RequestError, lock};
+use dunlin::{
+    Activity, AnyDataWriter, DataReader, DdsType, Duration, InstanceHandle, Sample, SampleIdentity,
+    SequenceNumber, WaitForError,
+};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
@@ -39,7 +34,7 @@ pub struct RequesterStats {
 /// What all handles of a requester and its requests share.
 pub(super) struct Book<A> {
     state: Mutex<State<A>>,
-    pub(super) signal: Arc<Signal>,
+    pub(super) activity: Activity,
     max_outstanding: usize,
     max_replies: usize,
 }
@@ -63,7 +58,7 @@ impl<A> Book<A> {
             early: Vec::new(),
             stats: RequesterStats::default(),
         };
-        Self { state: Mutex::new(state), signal: Arc::default(), max_outstanding, max_replies }
+        Self { state: Mutex::new(state), activity: Activity::new(), max_outstanding, max_replies }
     }
 
     pub(super) fn stats(&self) -> RequesterStats {
@@ -144,10 +139,9 @@ impl<A> Drop for Sending<A> {
 pub struct PendingRequest<A: DdsType> {
     pub(super) book: Arc<Book<A>>,
     pub(super) id: SampleIdentity,
-    pub(super) participant: Arc<ParticipantInner>,
     /// The endpoints stay as long as anything is waited for.
     pub(super) reader: DataReader<A>,
-    pub(super) _writer: Arc<WriterInner>,
+    pub(super) _writer: AnyDataWriter,
 }
 
 impl<A: DdsType> std::fmt::Debug for PendingRequest<A> {
@@ -176,10 +170,10 @@ impl<A: DdsType> PendingRequest<A> {
     /// thread.
     pub fn wait(&self, max_wait: Duration) -> Result<Reply<A>, RequestError> {
         let mut found = None;
-        let signals = [&*self.book.signal, &*self.reader.core().signal];
-        wait_for_any(&self.participant, &signals, max_wait, || {
+        let activities = [&self.book.activity, &self.reader.activity()];
+        self.reader.subscriber().participant().wait_until(&activities, max_wait, || {
             found = found.take().or_else(|| self.take_reply());
-            found.is_some() || self.reader.core().is_deleted()
+            found.is_some() || self.reader.is_deleted()
         })?;
         found.ok_or_else(|| WaitForError::AlreadyDeleted.into())
     }
@@ -189,9 +183,9 @@ impl<A: DdsType> PendingRequest<A> {
     /// # Errors
     /// [`RequestError::Wait`]: the reader of replies was deleted.
     pub fn wait_async(&self) -> impl Future<Output = Result<Reply<A>, RequestError>> {
-        let signals = [Arc::clone(&self.book.signal), Arc::clone(&self.reader.core().signal)];
-        when_any(signals, || match self.take_reply() {
-            None if self.reader.core().is_deleted() => Some(Err(WaitForError::AlreadyDeleted.into())),
+        let activities = [self.book.activity.clone(), self.reader.activity()];
+        Activity::until(activities, || match self.take_reply() {
+            None if self.reader.is_deleted() => Some(Err(WaitForError::AlreadyDeleted.into())),
             reply => reply.map(Ok),
         })
     }

@@ -40,13 +40,16 @@ pub use book::{PendingRequest, Reply, RequesterStats};
 pub use replier::{Replier, ReplierStats, Request, RequestId};
 pub use requester::Requester;
 
-use crate::error::{CreateEntityError, WaitForError, WriteError};
-use crate::participant::DomainParticipant;
-use crate::topic::Topic;
-use dunlin_cdr::DdsType;
-use dunlin_core::{Guid, ReturnCode};
-use dunlin_qos::{DataReaderQos, DataWriterQos, TopicQos};
-use thiserror::Error;
+pub use dunlin::{ReplyError, RequestError};
+
+// By the names that applications use: these files are also compiled outside of the crate, where nothing else can be named
+// (`api/dunlin/tests/public_api_alone.rs`).
+use dunlin::qos::{DataReaderQos, DataWriterQos, TopicQos};
+use dunlin::{
+    Activity, CreateEntityError, DataReader, DataWriter, DdsType, DomainParticipant, Duration, Guid, Topic,
+    WaitForError,
+};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Samples that each writer and reader of a service holds at most.
 const MAX_SAMPLES: i32 = 1024;
@@ -104,10 +107,48 @@ fn reader_qos() -> DataReaderQos {
 /// A topic of the service.
 fn topic_of<T: DdsType>(participant: &DomainParticipant, name: &str) -> Result<Topic<T>, CreateError> {
     let topic = participant.create_topic::<T>(name, &TopicQos::default())?;
-    if topic.inner.keyed {
-        return Err(CreateEntityError::KeyedService(topic.inner.type_name.clone()));
+    if topic.is_keyed() {
+        return Err(CreateEntityError::KeyedService(topic.type_name().to_owned()));
     }
     Ok(topic)
+}
+
+/// The two endpoints of a requester or replier.
+struct Ends<W: DdsType, R: DdsType> {
+    writer: DataWriter<W>,
+    reader: DataReader<R>,
+}
+
+impl<W: DdsType, R: DdsType> Clone for Ends<W, R> {
+    fn clone(&self) -> Self {
+        Self { writer: self.writer.clone(), reader: self.reader.clone() }
+    }
+}
+
+impl<W: DdsType, R: DdsType> Ends<W, R> {
+    fn is_deleted(&self) -> bool {
+        self.reader.is_deleted() || self.writer.is_deleted()
+    }
+
+    /// Blocks until `done`, or until an endpoint was deleted.
+    fn wait_until(&self, max_wait: Duration, mut done: impl FnMut() -> bool) -> Result<(), WaitForError> {
+        let (writer, reader) = (self.writer.activity(), self.reader.activity());
+        let participant = self.reader.subscriber().participant();
+        participant.wait_until(&[&writer, &reader], max_wait, || done() || self.is_deleted())
+    }
+
+    /// What `find` finds, once it finds something; an error once an endpoint was deleted.
+    fn until<T>(self, mut find: impl FnMut() -> Option<T>) -> impl Future<Output = Result<T, WaitForError>> {
+        Activity::until([self.writer.activity(), self.reader.activity()], move || match find() {
+            None if self.is_deleted() => Some(Err(WaitForError::AlreadyDeleted)),
+            found => found.map(Ok),
+        })
+    }
+}
+
+/// Locks, also where a thread has panicked with the lock: what a mutex guards here is whole between two statements.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Which end of a service an endpoint belongs to, as discovery reports it.
@@ -130,61 +171,3 @@ impl Half {
 
 /// Why a requester or replier was not made: as of its endpoints, which all belong to an enabled participant.
 pub type CreateError = CreateEntityError;
-
-/// Why a request was not sent, or its reply not waited for.
-#[derive(Clone, PartialEq, Error)]
-#[non_exhaustive]
-pub enum RequestError {
-    /// No replier is ready: see [`Requester::wait_for_service`].
-    #[error("no replier is ready: wait for the service first")]
-    NotReady,
-    /// So many requests wait for replies already.
-    #[error("{0} requests wait for replies already: take replies or drop requests, or allow more of them")]
-    TooManyOutstanding(usize),
-    /// It could not be written.
-    #[error(transparent)]
-    Write(#[from] WriteError),
-    /// The reply did not come in time, or this thread cannot wait for it.
-    #[error(transparent)]
-    Wait(#[from] WaitForError),
-}
-
-crate::sentence::debug_is_sentence!(RequestError);
-
-impl RequestError {
-    /// The DDS return code.
-    #[must_use]
-    pub fn return_code(&self) -> ReturnCode {
-        match self {
-            Self::NotReady => ReturnCode::PreconditionNotMet,
-            Self::TooManyOutstanding(_) => ReturnCode::OutOfResources,
-            Self::Write(error) => error.return_code(),
-            Self::Wait(error) => error.return_code(),
-        }
-    }
-}
-
-/// Why a reply was not sent.
-#[derive(Clone, PartialEq, Error)]
-#[non_exhaustive]
-pub enum ReplyError {
-    /// The requester is gone, or cannot be reached any more.
-    #[error("the requester is gone")]
-    RequesterGone,
-    /// It could not be written.
-    #[error(transparent)]
-    Write(#[from] WriteError),
-}
-
-crate::sentence::debug_is_sentence!(ReplyError);
-
-impl ReplyError {
-    /// The DDS return code.
-    #[must_use]
-    pub fn return_code(&self) -> ReturnCode {
-        match self {
-            Self::RequesterGone => ReturnCode::PreconditionNotMet,
-            Self::Write(error) => error.return_code(),
-        }
-    }
-}

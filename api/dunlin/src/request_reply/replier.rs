@@ -1,19 +1,11 @@
 //! The side that answers.
 
-use super::{CreateError, Half, ReplyError, Service, reader_qos, topic_of, writer_qos};
-use crate::error::{CreateEntityError, WaitForError, WriteError};
-use crate::mutex::lock;
-use crate::participant::DomainParticipant;
-use crate::reader::{DataReader, StateMasks, selection};
-use crate::sample::Sample;
-use crate::signal::when_any;
-use crate::write_params::WriteParams;
-use crate::writer::DataWriter;
-use crate::writer_inner::wait_for_any;
-use dunlin_cache::{CachedSample, InstanceSelect};
-use dunlin_cdr::DdsType;
-use dunlin_core::{Duration, Guid, SampleIdentity};
-use dunlin_qos::{PublisherQos, SubscriberQos};
+use super::{CreateError, Ends, Half, ReplyError, Service, lock, reader_qos, topic_of, writer_qos};
+use dunlin::qos::{PublisherQos, SubscriberQos};
+use dunlin::{
+    CreateEntityError, DataReader, DataWriter, DdsType, DomainParticipant, Duration, Guid, RawSample,
+    SampleIdentity, WaitForError, WriteError, WriteParams,
+};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -56,32 +48,26 @@ pub struct ReplierStats {
 
 #[derive(Default)]
 struct State {
-    held: VecDeque<(RequestId, CachedSample)>,
+    held: VecDeque<(RequestId, RawSample)>,
     stats: ReplierStats,
 }
 
 /// Takes requests of type `Q` and sends replies of type `A`. Cheap to clone; its endpoints go away with the last handle.
 pub struct Replier<Q: DdsType, A: DdsType> {
-    reader: DataReader<Q>,
-    writer: DataWriter<A>,
+    ends: Ends<A, Q>,
     state: Arc<Mutex<State>>,
     max_held: usize,
 }
 
 impl<Q: DdsType, A: DdsType> Clone for Replier<Q, A> {
     fn clone(&self) -> Self {
-        Self {
-            reader: self.reader.clone(),
-            writer: self.writer.clone(),
-            state: Arc::clone(&self.state),
-            max_held: self.max_held,
-        }
+        Self { ends: self.ends.clone(), state: Arc::clone(&self.state), max_held: self.max_held }
     }
 }
 
 impl<Q: DdsType, A: DdsType> std::fmt::Debug for Replier<Q, A> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Replier({:?}, {:?})", self.reader, self.writer)
+        write!(f, "Replier({:?}, {:?})", self.ends.reader, self.ends.writer)
     }
 }
 
@@ -114,9 +100,9 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
         let related = writer.guid().ok_or(CreateEntityError::FactoryNotEnabled)?;
         let topic = topic_of::<Q>(participant, &service.request_topic)?;
         let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
-        let reader = subscriber.create_related_datareader(&topic, &reader_qos(), Some(related))?;
+        let reader = subscriber.create_related_datareader(&topic, &reader_qos(), related)?;
         reader.guid().ok_or(CreateEntityError::FactoryNotEnabled)?;
-        Ok(Self { reader, writer, state: Arc::default(), max_held: service.max_outstanding })
+        Ok(Self { ends: Ends { writer, reader }, state: Arc::default(), max_held: service.max_outstanding })
     }
 
     /// The next request, if one has come that can be answered.
@@ -125,9 +111,8 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
         if let Some(request) = self.take_held() {
             return Some(request);
         }
-        let one = selection(1, StateMasks::ANY, InstanceSelect::Any);
         // Nothing is locked meanwhile: making room may run listeners.
-        while let Some(sample) = self.reader.core().collect(&one, true, Vec::pop).ok().flatten() {
+        while let Some(sample) = self.ends.reader.take_payloads(1).ok().and_then(|mut taken| taken.pop()) {
             let Some(id) = self.identify(&sample) else { continue };
             match self.prospect(id) {
                 Prospect::Now => {
@@ -149,10 +134,9 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
     /// wait, not in listeners and tasks.
     pub fn wait(&self, max_wait: Duration) -> Result<Request<Q>, WaitForError> {
         let mut found = None;
-        let (reader, writer) = (self.reader.core(), self.writer.core());
-        wait_for_any(&reader.participant, &[&reader.signal, &writer.signal], max_wait, || {
+        self.ends.wait_until(max_wait, || {
             found = found.take().or_else(|| self.take_request());
-            found.is_some() || self.is_deleted()
+            found.is_some()
         })?;
         found.ok_or(WaitForError::AlreadyDeleted)
     }
@@ -163,15 +147,7 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
     /// [`WaitForError::AlreadyDeleted`] when an endpoint of it was deleted.
     pub fn wait_async(&self) -> impl Future<Output = Result<Request<Q>, WaitForError>> + Send + use<Q, A> {
         let this = self.clone();
-        let signals = [Arc::clone(&self.reader.core().signal), Arc::clone(&self.writer.core().signal)];
-        when_any(signals, move || match this.take_request() {
-            None if this.is_deleted() => Some(Err(WaitForError::AlreadyDeleted)),
-            request => request.map(Ok),
-        })
-    }
-
-    fn is_deleted(&self) -> bool {
-        self.reader.core().is_deleted() || self.writer.core().is_deleted()
+        self.ends.clone().until(move || this.take_request())
     }
 
     /// Sends a reply; a request may have several.
@@ -180,7 +156,7 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
     /// [`ReplyError::RequesterGone`], or as of [`DataWriter::write`].
     pub fn send_reply(&self, to: RequestId, reply: &A) -> Result<(), ReplyError> {
         self.check(to)?;
-        self.writer.write_with(reply, &params_of(to))?;
+        self.ends.writer.write_with(reply, &params_of(to))?;
         Ok(())
     }
 
@@ -194,7 +170,7 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
         reply: &A,
     ) -> impl Future<Output = Result<(), ReplyError>> + Send + use<Q, A> {
         let checked = self.check(to);
-        let written = self.writer.write_with_async(reply, &params_of(to));
+        let written = self.ends.writer.write_with_async(reply, &params_of(to));
         async move {
             checked?;
             let written: Result<_, WriteError> = written.await;
@@ -212,13 +188,13 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
     /// The reader of requests.
     #[must_use]
     pub fn request_reader(&self) -> &DataReader<Q> {
-        &self.reader
+        &self.ends.reader
     }
 
     /// The writer of replies.
     #[must_use]
     pub fn reply_writer(&self) -> &DataWriter<A> {
-        &self.writer
+        &self.ends.writer
     }
 
     fn check(&self, to: RequestId) -> Result<(), ReplyError> {
@@ -226,21 +202,21 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
     }
 
     /// The identity of a request; nothing of a sample without data.
-    fn identify(&self, sample: &CachedSample) -> Option<RequestId> {
+    fn identify(&self, sample: &RawSample) -> Option<RequestId> {
         sample.payload.as_ref().filter(|_| sample.info.valid_data)?;
         let writer = sample.info.publication_handle.to_guid();
-        let known = self.reader.core().matched().into_iter().find(|requester| requester.guid == writer);
+        let known = self.ends.reader.matched_publication_data(sample.info.publication_handle);
         let sequence_number = sample.info.sequence_number;
-        let reply_to = known.and_then(|requester| requester.related);
+        let reply_to = known.ok().and_then(|requester| requester.related);
         Some(RequestId { sample: SampleIdentity { writer, sequence_number }, reply_to })
     }
 
     /// Whether the writer of replies has matched a reader of the requester.
     fn reaches(&self, id: RequestId) -> bool {
         let requester = Half { guid: id.sample.writer, related: id.reply_to };
-        self.writer
-            .core()
-            .matched()
+        self.ends
+            .writer
+            .all_matched_subscription_data()
             .iter()
             .any(|reader| requester.belongs_to(Half { guid: reader.guid, related: reader.related }))
     }
@@ -249,9 +225,8 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
         if self.reaches(id) {
             return Prospect::Now;
         }
-        let requesters = self.reader.core().matched();
-        let present = requesters.iter().any(|requester| requester.guid == id.sample.writer);
-        if present { Prospect::Later } else { Prospect::Never }
+        let requester = self.ends.reader.matched_publication_data(id.sample.writer.into());
+        if requester.is_ok() { Prospect::Later } else { Prospect::Never }
     }
 
     /// The first of those that were held and can be answered now.
@@ -265,7 +240,7 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
     }
 
     /// Searches under the lock: if the rest were out of sight meanwhile, another waiter would miss it and sleep on.
-    fn next_held(&self) -> Option<(RequestId, CachedSample)> {
+    fn next_held(&self) -> Option<(RequestId, RawSample)> {
         let mut state = lock(&self.state);
         let State { held, stats } = &mut *state;
         let mut at = 0;
@@ -282,7 +257,7 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
         None
     }
 
-    fn hold(&self, id: RequestId, sample: CachedSample) {
+    fn hold(&self, id: RequestId, sample: RawSample) {
         let mut state = lock(&self.state);
         state.held.push_back((id, sample));
         while state.held.len() > self.max_held {
@@ -291,7 +266,7 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
         }
         drop(state);
         // Whoever looked while the sample was neither in the cache nor here has to look again.
-        self.reader.core().signal.raise();
+        self.ends.reader.activity().raise();
     }
 
     fn abandon(&self) {
@@ -299,14 +274,8 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
         state.stats.abandoned = state.stats.abandoned.wrapping_add(1);
     }
 
-    fn decode(&self, id: RequestId, sample: CachedSample) -> Option<Request<Q>> {
-        let core = self.reader.core();
-        match Sample::<Q>::decode(sample, &*core.topic.type_support) {
-            Ok(sample) => Some(Request { data: sample.data?, id }),
-            Err(_) => {
-                core.count_undecodable();
-                None
-            }
-        }
+    fn decode(&self, id: RequestId, sample: RawSample) -> Option<Request<Q>> {
+        let sample = self.ends.reader.decode_raw(sample).ok()?;
+        Some(Request { data: sample.data?, id })
     }
 }

@@ -1,21 +1,12 @@
 //! The side that asks.
 
 use super::book::{Book, PendingRequest, Reply, RequesterStats, reply_of};
-use super::{CreateError, Half, RequestError, Service, reader_qos, topic_of, writer_qos};
-use crate::error::{CreateEntityError, WaitForError};
-use crate::participant::DomainParticipant;
-use crate::reader::{DataReader, StateMasks, selection};
-use crate::reader_inner::{ErasedReaderListener, ReaderInner};
-use crate::sample::Sample;
-use crate::signal::when_any;
-use crate::status::StatusMask;
-use crate::write_params::WriteParams;
-use crate::writer::DataWriter;
-use crate::writer_inner::wait_for_any;
-use dunlin_cache::{CachedSample, InstanceSelect};
-use dunlin_cdr::DdsType;
-use dunlin_core::{Duration, Guid, SampleIdentity, SequenceNumber};
-use dunlin_qos::{PublisherQos, SubscriberQos};
+use super::{CreateError, Ends, Half, RequestError, Service, reader_qos, topic_of, writer_qos};
+use dunlin::qos::{PublisherQos, SubscriberQos};
+use dunlin::{
+    CreateEntityError, DataReader, DataWriter, DdsType, DomainParticipant, Duration, Guid, InstanceHandle,
+    RawSample, SampleIdentity, SequenceNumber, WaitForError, WriteParams,
+};
 use std::sync::Arc;
 
 /// Replies that one look into the cache takes.
@@ -24,20 +15,19 @@ const BATCH: usize = 64;
 /// Sends requests of type `Q` and gets replies of type `A`. Cheap to clone; its endpoints go away with the last handle and
 /// the last [`PendingRequest`].
 pub struct Requester<Q: DdsType, A: DdsType> {
-    writer: DataWriter<Q>,
-    reader: DataReader<A>,
+    ends: Ends<Q, A>,
     book: Arc<Book<A>>,
 }
 
 impl<Q: DdsType, A: DdsType> Clone for Requester<Q, A> {
     fn clone(&self) -> Self {
-        Self { writer: self.writer.clone(), reader: self.reader.clone(), book: Arc::clone(&self.book) }
+        Self { ends: self.ends.clone(), book: Arc::clone(&self.book) }
     }
 }
 
 impl<Q: DdsType, A: DdsType> std::fmt::Debug for Requester<Q, A> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Requester({:?}, {:?})", self.writer, self.reader)
+        write!(f, "Requester({:?}, {:?})", self.ends.writer, self.ends.reader)
     }
 }
 
@@ -55,12 +45,12 @@ impl<Q: DdsType, A: DdsType> Requester<Q, A> {
         let book = Arc::new(Book::new(service.max_outstanding, service.max_replies));
         let topic = topic_of::<Q>(participant, &service.request_topic)?;
         let publisher = participant.create_publisher(&PublisherQos::default())?;
-        let writer = publisher.create_related_datawriter(&topic, &writer_qos(), Some(related))?;
+        let writer = publisher.create_related_datawriter(&topic, &writer_qos(), related)?;
         let own = writer.guid().ok_or(CreateEntityError::FactoryNotEnabled)?;
         // Not a listener, which the reader's user may replace and which DATA_ON_READERS elsewhere comes before.
-        let intake = Arc::new(Intake { book: Arc::clone(&book), own });
-        let _ = reader.core().consumer.set(intake);
-        Ok(Self { writer, reader, book })
+        let filed = Arc::clone(&book);
+        reader.consume_data(move |reader| absorb(&filed, reader, own));
+        Ok(Self { ends: Ends { writer, reader }, book })
     }
 
     /// Whether a replier is ready, see [`wait_for_service`](Self::wait_for_service).
@@ -72,19 +62,21 @@ impl<Q: DdsType, A: DdsType> Requester<Q, A> {
     /// The writers of replies of all repliers that are ready.
     #[must_use]
     pub fn ready_repliers(&self) -> Vec<Guid> {
-        let (Some(requests), Some(replies)) = (self.writer.core().slot(), self.reader.core().slot()) else {
-            return Vec::new();
-        };
-        let readers = requests.matched_readers();
-        let writers = replies.matched_writers();
+        let Ends { writer: requests, reader: replies } = &self.ends;
+        let readers = requests.all_matched_subscription_data();
+        let writers = replies.all_matched_publication_data();
         // Not of a best-effort reader, which never acknowledges: a request to it may be lost.
         let listens = |reader: Guid| {
-            requests.has_heard(reader) == Some(true) && requests.is_inactive(reader) != Some(true)
+            let state = requests.matched_subscription_state(reader.into());
+            state.is_ok_and(|state| state.has_acknowledged && !state.is_inactive)
         };
-        let ready = |writer: Guid| {
-            let known = replies.is_known_to(writer) == Some(true);
+        let ready = |writer: &Guid| {
+            let handle = InstanceHandle::from(*writer);
+            let state = replies.matched_publication_state(handle);
+            let known = state.is_ok_and(|state| state.knows_reader);
             if !known {
-                self.reader.core().participant.insist(replies, writer);
+                // It may be gone by now.
+                let _ = replies.confirm_match(handle);
             }
             known
         };
@@ -95,7 +87,7 @@ impl<Q: DdsType, A: DdsType> Requester<Q, A> {
                 .filter(|reader| replier.belongs_to(Half { guid: reader.guid, related: reader.related }));
             of_replier.any(|reader| listens(reader.guid))
         });
-        with_reader.map(|writer| writer.guid).filter(|writer| ready(*writer)).collect()
+        with_reader.map(|writer| writer.guid).filter(ready).collect()
     }
 
     /// Waits until a request that is sent then reaches a replier, and its reply this requester: the same replier's reader of
@@ -106,11 +98,8 @@ impl<Q: DdsType, A: DdsType> Requester<Q, A> {
     /// [`WaitForError::Timeout`]; [`WaitForError::AlreadyDeleted`] when an endpoint of it was deleted; as of other calls that
     /// wait, not in listeners and tasks.
     pub fn wait_for_service(&self, max_wait: Duration) -> Result<(), WaitForError> {
-        let (writer, reader) = (self.writer.core(), self.reader.core());
-        let signals = [&*writer.signal, &*reader.signal];
-        let done = || self.is_deleted() || self.is_service_ready();
-        wait_for_any(&writer.participant, &signals, max_wait, done)?;
-        self.check()
+        self.ends.wait_until(max_wait, || self.is_service_ready())?;
+        if self.ends.is_deleted() { Err(WaitForError::AlreadyDeleted) } else { Ok(()) }
     }
 
     /// [`wait_for_service`](Self::wait_for_service) for async code, on any executor and without a time-out: dropping the
@@ -122,19 +111,7 @@ impl<Q: DdsType, A: DdsType> Requester<Q, A> {
         &self,
     ) -> impl Future<Output = Result<(), WaitForError>> + Send + use<Q, A> {
         let this = self.clone();
-        let signals = [Arc::clone(&self.writer.core().signal), Arc::clone(&self.reader.core().signal)];
-        when_any(signals, move || {
-            let done = this.is_deleted() || this.is_service_ready();
-            done.then(|| this.check())
-        })
-    }
-
-    fn is_deleted(&self) -> bool {
-        self.reader.core().is_deleted() || self.writer.core().is_deleted()
-    }
-
-    fn check(&self) -> Result<(), WaitForError> {
-        if self.is_deleted() { Err(WaitForError::AlreadyDeleted) } else { Ok(()) }
+        self.ends.clone().until(move || this.is_service_ready().then_some(()))
     }
 
     /// Sends a request to every replier.
@@ -147,7 +124,7 @@ impl<Q: DdsType, A: DdsType> Requester<Q, A> {
             return Err(RequestError::NotReady);
         }
         let sending = self.book.begin()?;
-        let number = self.writer.write_with(request, &WriteParams::default())?.sequence_number;
+        let number = self.ends.writer.write_with(request, &WriteParams::default())?.sequence_number;
         sending.written(number);
         Ok(self.pending(number))
     }
@@ -161,7 +138,7 @@ impl<Q: DdsType, A: DdsType> Requester<Q, A> {
         request: &Q,
     ) -> impl Future<Output = Result<PendingRequest<A>, RequestError>> + Send + use<Q, A> {
         let this = self.clone();
-        let written = self.writer.write_with_async(request, &WriteParams::default());
+        let written = self.ends.writer.write_with_async(request, &WriteParams::default());
         async move {
             if !this.is_service_ready() {
                 return Err(RequestError::NotReady);
@@ -202,60 +179,39 @@ impl<Q: DdsType, A: DdsType> Requester<Q, A> {
     /// The writer of requests.
     #[must_use]
     pub fn request_writer(&self) -> &DataWriter<Q> {
-        &self.writer
+        &self.ends.writer
     }
 
     /// The reader of replies. Whatever comes to it is taken by the requester, so that no listener hears of data in it.
     #[must_use]
     pub fn reply_reader(&self) -> &DataReader<A> {
-        &self.reader
+        &self.ends.reader
     }
 
     fn pending(&self, sequence_number: SequenceNumber) -> PendingRequest<A> {
-        let writer = self.writer.guid().unwrap_or_default();
+        let writer = self.ends.writer.guid().unwrap_or_default();
         PendingRequest {
             book: Arc::clone(&self.book),
             id: SampleIdentity { writer, sequence_number },
-            participant: Arc::clone(&self.writer.core().participant),
-            reader: self.reader.clone(),
-            _writer: Arc::clone(self.writer.core()),
+            reader: self.ends.reader.clone(),
+            _writer: (&self.ends.writer).into(),
         }
-    }
-}
-
-/// What takes the replies out of the reader.
-struct Intake<A> {
-    book: Arc<Book<A>>,
-    /// The writer of requests.
-    own: Guid,
-}
-
-impl<A: DdsType> ErasedReaderListener for Intake<A> {
-    fn call(&self, core: &Arc<ReaderInner>, _: StatusMask) {
-        absorb(&self.book, core, self.own);
     }
 }
 
 /// Files what has come; replies to other requesters are dropped undecoded.
-fn absorb<A: DdsType>(book: &Book<A>, core: &ReaderInner, own: Guid) {
-    let any = selection(BATCH, StateMasks::ANY, InstanceSelect::Any);
-    let support = &*core.topic.type_support;
-    let mine = |sample: &CachedSample| sample.info.related_sample.is_some_and(|id| id.writer == own);
+fn absorb<A: DdsType>(book: &Book<A>, reader: &DataReader<A>, own: Guid) {
+    let mine = |sample: &RawSample| sample.info.related_sample.is_some_and(|id| id.writer == own);
     loop {
-        let mut batch: Vec<CachedSample> = Vec::new();
-        let taken = core.collect(&any, true, |found| {
-            let count = found.len();
-            batch.extend(found.drain(..).filter(|sample| mine(sample)));
-            count
-        });
-        for sample in batch {
-            match Sample::decode(sample, support) {
-                Ok(sample) => reply_of(sample).into_iter().for_each(|reply| book.file(reply)),
-                Err(_) => core.count_undecodable(),
-            }
+        let taken = reader.take_payloads(BATCH).unwrap_or_default();
+        let count = taken.len();
+        for sample in taken.into_iter().filter(mine) {
+            // What is no reply is counted by the reader.
+            let reply = reader.decode_raw(sample).ok().and_then(reply_of);
+            reply.into_iter().for_each(|reply| book.file(reply));
         }
-        book.signal.raise();
-        if !taken.is_ok_and(|count| count == BATCH) {
+        book.activity.raise();
+        if count < BATCH {
             return;
         }
     }

@@ -9,6 +9,7 @@ mod every_change;
 mod faults;
 mod filters;
 mod multi_topic;
+mod peers;
 mod policies;
 mod policy_tables;
 mod presentation;
