@@ -14,11 +14,12 @@ mod modules;
 mod report;
 
 use anyhow::{Context, Result, bail};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Checks the crates, then the modules.
 pub fn check(root: &Path) -> Result<()> {
-    crates::check(root)?;
+    let crates = crates::check(root)?;
     let allowed = allow::read(root)?;
     let (mut findings, mut summary) = (allow::unknown_crates(&allowed), Vec::new());
     for listed in modules::CRATES {
@@ -31,8 +32,7 @@ pub fn check(root: &Path) -> Result<()> {
     if !findings.is_empty() {
         bail!("deps: {} findings in the modules:\n  {}", findings.len(), findings.join("\n  "));
     }
-    println!("deps: modules: {}", summary.join("; "));
-    Ok(())
+    tell(&format!("deps: {crates}\ndeps: modules: {}\n", summary.join("; ")))
 }
 
 /// Prints the arrows between the modules of one crate, and its circles.
@@ -44,6 +44,13 @@ pub fn print_modules(root: &Path, name: &str) -> Result<()> {
     let arrows = modules::arrows(root, listed.folder)?;
     let allowed = allow::read(root)?;
     let entries = allowed.get(name).map(Vec::as_slice).unwrap_or_default();
-    print!("{}", report::modules(&arrows, entries));
-    Ok(())
+    tell(&report::modules(&arrows, entries))
+}
+
+/// Prints; a reader that has seen enough (`| head -1`) is no error.
+fn tell(text: &str) -> Result<()> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
 }

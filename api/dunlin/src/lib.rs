@@ -150,15 +150,16 @@ pub use dunlin_cdr::TopicType;
 pub use dunlin_config as config;
 pub use dunlin_config::Config;
 pub use dunlin_core::{
-    DomainId, Duration, EntityId, EntityKind, Guid, GuidPrefix, InstanceHandle, Locator, ReturnCode,
+    DomainId, Duration, EntityId, EntityKind, Guid, GuidPrefix, InstanceHandle, Locator, Misbehaviour,
+    MisbehaviourCounts, ReturnCode,
     SampleIdentity, SequenceNumber, VendorId, WallTime,
 };
 pub use dunlin_derive::{CdrRead, CdrWrite};
 /// Types and values known at run time.
 pub use dunlin_dynamic::{self as dynamic_types, DynamicData, DynamicType, DynamicView, SharedView, Value};
 pub use dunlin_engine::{
-    BandStats, ContentFilterProperty, ContentFilterStats, KnownType, ParticipantStats, ReaderStats,
-    RelayStats, TypeDiscovery, WriterStats,
+    BandStats, ContentFilterProperty, ContentFilterStats, KnownType, MOST_MISBEHAVING, Misbehaved,
+    ParticipantStats, ReaderStats, RelayStats, TypeDiscovery, WriterStats,
 };
 /// The query language: conditions of content-filtered topics and query conditions, and what is wrong with them.
 pub use dunlin_filter as filter;

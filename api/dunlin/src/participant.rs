@@ -29,7 +29,7 @@ use dunlin_config::Config;
 use dunlin_core::{DomainId, Guid, GuidPrefix, MonoTime, Now, WallTime};
 use dunlin_driver::{CannotWait, Session};
 use dunlin_engine::{
-    CreateError, LocalType, Output, ParticipantStats, PublisherGroup, ReaderPolicies, ReaderSlot, ReaderSpec,
+    CreateError, LocalType, Misbehaved, Output, ParticipantStats, PublisherGroup, ReaderPolicies, ReaderSlot, ReaderSpec,
     SetEnd, SubscriberGroup, WriteRequest, WriterPolicies, WriterSlot, WriterSpec,
 };
 use dunlin_qos::{
@@ -447,6 +447,14 @@ impl DomainParticipant {
     #[must_use]
     pub fn stats(&self) -> ParticipantStats {
         self.inner.session.participant().stats()
+    }
+
+    /// What other participants did that this one refused after it had parsed their messages: of
+    /// [`MOST_MISBEHAVING`](crate::MOST_MISBEHAVING) participants, the ones that misbehaved last, and of all others together
+    /// ([`GuidPrefix::UNKNOWN`]). Anybody can speak in the name of a participant, so this accuses nobody. The statistics tell it too.
+    #[must_use]
+    pub fn misbehaviours(&self) -> Vec<Misbehaved> {
+        self.inner.engine().misbehaviours()
     }
 
     /// How many calls of listeners of this participant ended with a panic. The log reports the first, and then once a minute

@@ -29,7 +29,7 @@ pub struct MatchedWriterState {
     /// Whether anything has come from it.
     pub was_heard: bool,
     /// Whether it has matched the reader too: it has sent a HEARTBEAT or GAP that names this reader, behind an INFO_DST that
-    /// names this participant (RTPS 2.5 §8.3.8.6, §8.3.8.7). What it writes reliably from then on arrives.
+    /// names this participant (RTPS 2.5 §8.3.8.4, §8.3.8.6). What it writes reliably from then on arrives.
     pub knows_reader: bool,
 }
 

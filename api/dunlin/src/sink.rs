@@ -170,6 +170,9 @@ impl Sink {
                 }
                 return;
             }
+            Event::Misbehaviour { participant, what, count } => {
+                return self.why.misbehaviour(machine::mono(), *participant, *what, *count);
+            }
             Event::Trouble(trouble) => {
                 let cause = trouble_cause(trouble);
                 return self.why.warn(machine::mono(), EntityId::PARTICIPANT, &cause, "discovery");

@@ -11,9 +11,10 @@ use dunlin::qos::{
     SubscriberQos, TopicQos,
 };
 use dunlin::sim::{Result, Sim};
+use dunlin::statistics::{EntityStatistics, MisbehaviourCount, STATISTICS_TOPIC};
 use dunlin::{
     Against, Cause, Config, DataReader, DataReaderListener, DataWriter, DdsType, DomainParticipant, Duration,
-    StatusMask,
+    Guid, Misbehaviour, Note, StatusMask,
 };
 use elsewhere::Elsewhere;
 use std::net::Ipv4Addr;
@@ -354,6 +355,70 @@ fn a_side_that_cannot_be_reached_is_told() {
         (1, 1),
         "{text}"
     );
+}
+
+/// An ACKNACK, octet by octet, that acknowledges everything there could ever be.
+fn acknowledgment_of_everything(reader: Guid, writer: Guid, count: u32) -> Vec<u8> {
+    let header = [b"RTPS".as_slice(), &[2, 5, 1, 0xd0], &reader.prefix.0].concat();
+    let submessage = [0x06, 0x03, 24, 0];
+    let base = [0x3fff_ffff_u32.to_le_bytes(), [0; 4]].concat();
+    let ids = [reader.entity_id.0, writer.entity_id.0].concat();
+    [&header[..], &submessage, &ids, &base, &[0; 4], &count.to_le_bytes()].concat()
+}
+
+/// Datagrams written by hand, from the socket of a participant whose reader is matched.
+#[test]
+fn what_a_participant_does_wrong_is_counted_explained_told_and_logged_once() {
+    const WRONG: Misbehaviour = Misbehaviour::AcknowledgesUnsent;
+    let domain = common::domain();
+    let text = logged(|_| {
+        let (participant, watching) = (common::participant(domain), common::participant(domain));
+        let topic =
+            watching.create_topic::<EntityStatistics>(STATISTICS_TOPIC, &TopicQos::default()).unwrap();
+        let subscriber = watching.create_subscriber(&SubscriberQos::default()).unwrap();
+        let told = subscriber.create_datareader(&topic, &DataReaderQos::default()).unwrap();
+        let topic = participant.create_topic::<Reading>("T", &TopicQos::default()).unwrap();
+        let publisher = participant.create_publisher(&PublisherQos::default()).unwrap();
+        let writer = publisher.create_datawriter(&topic, &DataWriterQos::default().reliable()).unwrap();
+        let mut other = Elsewhere::new(domain, Ipv4Addr::LOCALHOST.into());
+        other.receive_at(Ipv4Addr::LOCALHOST.into());
+        other.read("T", DataReaderQos::default().reliable());
+        other.start();
+        other.until("the match", |_| writer.matched_subscriptions().len() == 1);
+        let reader = writer.matched_subscriptions()[0].to_guid();
+        let own = writer.guid().unwrap();
+        let counted = || {
+            let all = participant.misbehaviours();
+            let of = all.iter().filter(|it| it.participant == reader.prefix);
+            of.map(|it| it.counts.of(WRONG)).sum::<u32>()
+        };
+        assert_eq!(counted(), 0);
+        for n in 0..20 {
+            other.say(domain, &acknowledgment_of_everything(reader, own, 1_000_000 + n));
+        }
+        other.until("all are refused", |_| counted() == 20);
+        for misbehaved in participant.misbehaviours() {
+            for (what, count) in misbehaved.counts.iter() {
+                println!("{} {what}: {count} times", misbehaved.participant);
+            }
+        }
+        let explanation = participant.explain(&writer, Against::Topic);
+        let notes: Vec<_> = explanation.pairs.iter().flat_map(|pair| &pair.notes).collect();
+        let expected =
+            Note::Misbehaves { refused_by: None, participant: reader.prefix, what: WRONG, count: 20 };
+        assert_eq!(notes, [&expected]);
+        assert!(explanation.to_string().contains("acknowledges what was not sent yet"), "{explanation}");
+        let entry = |it: &MisbehaviourCount| {
+            it.participant.guid().prefix == reader.prefix
+                && (it.cause.as_str(), it.count) == (WRONG.name(), 20)
+        };
+        other.until("the statistics tell it", |_| {
+            let samples = told.take(100).unwrap().into_iter().filter_map(|sample| sample.data);
+            samples.flat_map(|sample| sample.misbehaviours).any(|it| entry(&it))
+        });
+    });
+    let words = "acknowledges what was not sent yet, which is refused (ACKNOWLEDGES_UNSENT";
+    assert_eq!(count(&text, words), 1, "{text}");
 }
 
 /// Nothing goes from a best-effort reader to a writer, so that it need not reach it.

@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{
-    Duration, EntityId, Guid, GuidPrefix, InstanceHandle, Locator, MonoTime, Now, SequenceNumber, VendorId,
-    WallTime,
+    Duration, EntityId, Guid, GuidPrefix, InstanceHandle, Locator, Misbehaviour, MonoTime, Now,
+    SequenceNumber, VendorId, WallTime,
 };
 use dunlin_rtps::{
     ChangeKind, Delivery, DeliverySink, Life, Reader, ReaderConfig, ReaderProxyConfig, Received, Writer,
@@ -79,6 +79,11 @@ impl BuiltinWriter {
     /// Tells a reader that is not matched yet what there is.
     pub(crate) fn greet(&mut self, reader: Guid, destinations: &[Locator], out: &mut Outbox) {
         self.writer.greet(reader, destinations, &self.history, out);
+    }
+
+    /// Why the last submessage was refused, if it was.
+    pub(crate) fn take_refused(&mut self) -> Option<Misbehaviour> {
+        self.writer.take_refused()
     }
 
     /// The last change.

@@ -7,7 +7,7 @@ use alloc::{
 };
 
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, Rng, SequenceNumber};
+use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, Misbehaviour, MonoTime, Now, Rng, SequenceNumber};
 use dunlin_qos::{Property, UserData};
 use dunlin_rtps::Reader;
 use dunlin_wire::{ReceiverState, Submessage};
@@ -64,6 +64,8 @@ pub struct Discovery {
     pub(crate) asserter: Asserter,
     pub(crate) collected: Collector,
     pub(crate) stats: DiscoveryStats,
+    /// What was refused and was not counted by the caller yet.
+    pub(crate) refused: Vec<(GuidPrefix, Misbehaviour)>,
     pub(crate) rng: Rng,
 }
 
@@ -138,6 +140,7 @@ impl Discovery {
             asserter: Asserter::default(),
             collected: Collector::default(),
             stats: DiscoveryStats::default(),
+            refused: Vec::new(),
             rng,
             config,
         }
@@ -288,7 +291,9 @@ impl Discovery {
             return;
         }
         if matches!(submessage, Submessage::AckNack(_) | Submessage::NackFrag(_)) {
-            self.writer_mut(topic).on_submessage(now, state.source_prefix, submessage, out);
+            self.writer_mut(topic).on_submessage(now, source, submessage, out);
+            let refused = self.writer_mut(topic).take_refused();
+            self.refuse_any(source, refused);
             return;
         }
         if let (BuiltinTopic::Messages, Submessage::Heartbeat(heartbeat)) = (topic, submessage)
@@ -298,6 +303,8 @@ impl Discovery {
         }
         let mut collected = core::mem::take(&mut self.collected);
         feed(self.reader_mut(topic), now, state, submessage, packet, &mut collected, out);
+        let refused = self.reader_mut(topic).take_refused();
+        self.refuse_any(source, refused);
         let lost = core::mem::take(&mut collected.lost);
         self.process(now, topic, collected, fx);
         if let Submessage::Heartbeat(heartbeat) = submessage

@@ -36,6 +36,7 @@ mod liveliness;
 mod local;
 mod local_type;
 mod lost;
+mod misbehaviour;
 mod moving;
 mod participant;
 mod places;

@@ -9,7 +9,7 @@ use alloc::{boxed::Box, vec::Vec};
 use core::cell::Cell;
 
 use dunlin_buf::Outbox;
-use dunlin_core::{Behaviour, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
+use dunlin_core::{Behaviour, EntityId, Guid, GuidPrefix, Locator, Misbehaviour, MonoTime, Now};
 use dunlin_rtps::ChangeKind;
 use dunlin_wire::{
     AckNack, Data, Echo, EchoRequest, MessageBuilder, Payload, ReceiverState, Submessage, join_directed,
@@ -66,7 +66,7 @@ impl Discovery {
         fx: &mut Vec<DiscoveryEffect>,
     ) {
         let prefix = state.source_prefix;
-        self.stats.misplaced = self.stats.misplaced.saturating_add(1);
+        self.refuse(prefix, Misbehaviour::Misplaced);
         match submessage {
             Submessage::Data(data) if data.writer_id == EntityId::SPDP_WRITER => {
                 self.consider_move(now, from, state, data, out, fx);

@@ -3,7 +3,7 @@
 use alloc::{sync::Arc, vec::Vec};
 use core::cell::Cell;
 
-use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, Now, SequenceNumber};
+use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, Misbehaviour, Now, SequenceNumber};
 use dunlin_qos::LivelinessKind;
 use dunlin_rtps::ChangeKind;
 
@@ -43,7 +43,7 @@ impl Discovery {
                 _ => self.on_endpoint_gone(topic, &sample, fx),
             };
             if let Err(error) = result {
-                self.count_error(error, fx);
+                self.count_error(sample.writer.prefix, error, fx);
             }
         }
         self.concern(fx.get(before..).unwrap_or_default());
@@ -74,7 +74,7 @@ impl Discovery {
     fn is_foreign(&mut self, named: GuidPrefix, source: GuidPrefix) -> bool {
         let foreign = named != source;
         if foreign {
-            self.stats.foreign_guid = self.stats.foreign_guid.saturating_add(1);
+            self.refuse(source, Misbehaviour::ForeignEntity);
         }
         foreign
     }

@@ -4,7 +4,7 @@ use alloc::{boxed::Box, collections::BTreeSet, sync::Arc, vec::Vec};
 use core::{cell::Cell, mem::replace};
 
 use dunlin_buf::Outbox;
-use dunlin_core::{Behaviour, Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now};
+use dunlin_core::{Behaviour, Duration, EntityId, Guid, GuidPrefix, Locator, Misbehaviour, MonoTime, Now};
 use dunlin_rtps::ChangeKind;
 use dunlin_wire::{Data, Payload, ReceiverState, key_hash, pid, size, status_info};
 
@@ -97,7 +97,7 @@ impl Discovery {
         }
         let overtaken = self.is_overtaken(now.mono, state, data);
         let Payload::Data(payload) = data.payload else {
-            self.stats.malformed = self.stats.malformed.saturating_add(1);
+            self.refuse(state.source_prefix, Misbehaviour::UnreadableAnnouncement);
             return;
         };
         let prefix = state.source_prefix;
@@ -109,7 +109,7 @@ impl Discovery {
         // Where an introduction comes from says nothing about the one that is introduced.
         let from = if introduced { Locator::INVALID } else { from };
         if overtaken && !repeated {
-            self.stats.overtaken = self.stats.overtaken.saturating_add(1);
+            self.refuse(prefix, Misbehaviour::Overtaken);
             return;
         }
         // What is known already is a sign of life however old it looks: a clock may have been set back.
@@ -122,8 +122,8 @@ impl Discovery {
                     let latest = Latest::new(now.mono, data.writer_sn, state.timestamp);
                     self.admit(now, from, prefix, announced, payload, latest, out, fx);
                 }
-                Err(DecodeError::OverQuota) => self.count_refused_participant(fx),
-                Err(error) => self.count_error(error, fx),
+                Err(DecodeError::OverQuota) => self.count_refused_participant(prefix, fx),
+                Err(error) => self.count_error(prefix, error, fx),
             }
         }
         let mut groups_are_news = false;
@@ -170,20 +170,22 @@ impl Discovery {
         }
     }
 
-    fn count_refused_participant(&mut self, fx: &mut Vec<DiscoveryEffect>) {
+    fn count_refused_participant(&mut self, prefix: GuidPrefix, fx: &mut Vec<DiscoveryEffect>) {
+        self.refuse(prefix, Misbehaviour::OverQuota);
         self.stats.participants_refused = self.stats.participants_refused.saturating_add(1);
         let count = self.stats.participants_refused;
         tell_now_and_then(count, Trouble::ParticipantsRefused { count }, fx);
     }
 
-    pub(crate) fn count_error(&mut self, error: DecodeError, fx: &mut Vec<DiscoveryEffect>) {
-        let counter = match error {
-            DecodeError::Malformed => &mut self.stats.malformed,
-            DecodeError::NotUnderstood => &mut self.stats.not_understood,
-            DecodeError::OverQuota => &mut self.stats.endpoints_refused,
-        };
-        *counter = counter.saturating_add(1);
+    pub(crate) fn count_error(
+        &mut self,
+        prefix: GuidPrefix,
+        error: DecodeError,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
+        self.refuse(prefix, error.misbehaviour());
         if matches!(error, DecodeError::OverQuota) {
+            self.stats.endpoints_refused = self.stats.endpoints_refused.saturating_add(1);
             let count = self.stats.endpoints_refused;
             tell_now_and_then(count, Trouble::EndpointsRefused { count }, fx);
         }
@@ -215,7 +217,7 @@ impl Discovery {
                     // The number of a stranger says little: anybody may have forged it.
                     self.goodbyes.remember_claimed(prefix, goodbye);
                 } else if self.is_overtaken(now, state, data) {
-                    self.stats.overtaken = self.stats.overtaken.saturating_add(1);
+                    self.refuse(prefix, Misbehaviour::Overtaken);
                     return;
                 } else {
                     self.goodbyes.remember(prefix, goodbye);
@@ -228,8 +230,8 @@ impl Discovery {
                     self.remove_participant(prefix, LostReason::Left, fx);
                 }
             }
-            Some(_) => self.stats.foreign_guid = self.stats.foreign_guid.saturating_add(1),
-            None => self.count_error(DecodeError::Malformed, fx),
+            Some(_) => self.refuse(state.source_prefix, Misbehaviour::ForeignEntity),
+            None => self.count_error(state.source_prefix, DecodeError::Malformed, fx),
         }
     }
 
@@ -248,12 +250,12 @@ impl Discovery {
     ) {
         let prefix = announced.guid_prefix;
         if prefix != source {
-            self.stats.foreign_guid = self.stats.foreign_guid.saturating_add(1);
+            self.refuse(source, Misbehaviour::ForeignEntity);
             return;
         }
         let other_domain = announced.domain_id.is_some_and(|id| id != self.config.domain_id);
         if other_domain || announced.domain_tag != self.config.domain_tag {
-            self.stats.other_domain = self.stats.other_domain.saturating_add(1);
+            self.refuse(source, Misbehaviour::OtherDomain);
             let count = self.stats.other_domain;
             tell_now_and_then(count, Trouble::OtherDomain { count }, fx);
             return;
@@ -263,11 +265,11 @@ impl Discovery {
         }
         self.place_of_daemon(&mut announced);
         if self.is_past_the_daemon(&announced) {
-            self.stats.misplaced = self.stats.misplaced.saturating_add(1);
+            self.refuse(source, Misbehaviour::Misplaced);
             return;
         }
         if !self.make_room(from, prefix, payload.len(), fx) {
-            self.count_refused_participant(fx);
+            self.count_refused_participant(source, fx);
             return;
         }
         let before = self.participants.get(&prefix).map(|known| known.reach);
@@ -338,7 +340,7 @@ impl Discovery {
         let prefix = changed.announced.guid_prefix;
         let Some(participant) = self.participants.get_mut(&prefix) else { return };
         if !participant.replace_payload(changed.payload, &mut self.account, &self.config.quotas) {
-            self.count_refused_participant(fx);
+            self.count_refused_participant(prefix, fx);
             return;
         }
         participant.announced = changed.raw;

@@ -6,7 +6,7 @@
 use alloc::{sync::Arc, vec::Vec};
 
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, MonoTime, Now};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Misbehaviour, MonoTime, Now};
 use dunlin_wire::{ReceiverState, Submessage};
 use dunlin_xtypes::lookup::message::{
     self, GetTypesResult, Reply, Request, Return, SampleIdentity, remote_exception,
@@ -110,7 +110,7 @@ impl Discovery {
 
     fn answer_question(&mut self, now: Now, peer: &ParticipantData, payload: &[u8], out: &mut Outbox) {
         let Ok(request) = message::decode::<Request>(payload) else {
-            self.stats.malformed = self.stats.malformed.saturating_add(1);
+            self.refuse(peer.guid_prefix, Misbehaviour::UnreadableAnnouncement);
             return;
         };
         let own = Guid::new(self.config.guid_prefix, EntityId::PARTICIPANT).to_bytes();
@@ -135,12 +135,16 @@ impl Discovery {
             }) => Some(out),
             Ok(_) => None,
             Err(_) => {
-                self.stats.malformed = self.stats.malformed.saturating_add(1);
+                self.refuse(prefix, Misbehaviour::UnreadableAnnouncement);
                 None
             }
         };
         self.endpoints.types.lookups.answered(&key, &id);
+        let before = self.endpoints.types.lookups.refused;
         self.endpoints.types.on_answer(now, &key, types);
+        if self.endpoints.types.lookups.refused > before {
+            self.refuse(prefix, Misbehaviour::UnaskedType);
+        }
     }
 
     /// Sends the questions that there are, and judges the pairs anew whose types are known now or will not be.

@@ -4,13 +4,16 @@
 use core::sync::atomic::AtomicUsize as Count;
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use dunlin_cache::OctetBudget;
-use dunlin_core::{Duration, GuidPrefix, MonoTime, Paths};
+use dunlin_core::{Duration, GuidPrefix, Misbehaviour, MonoTime, Paths};
 use dunlin_rtps::ReceiveRoom;
 use dunlin_sync::atomic::{
     AtomicBool, AtomicU32, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
 
+use crate::misbehaviour::Ledger;
+use crate::output::Event;
 use crate::timers::{TimerId, Timers};
 use crate::{Output, Tuning};
 
@@ -32,6 +35,8 @@ pub(crate) struct Common {
     pub(crate) octets: Arc<OctetBudget>,
     pub(crate) manual: ManualLiveliness,
     pub(crate) counters: Counters,
+    /// What others did that was refused.
+    pub(crate) misbehaviours: Ledger,
 }
 
 impl Common {
@@ -55,6 +60,19 @@ impl Common {
     pub(crate) fn note_manual(&self, now: MonoTime, out: &mut Output) {
         if self.manual.note(now) {
             out.deadline_closer |= self.timers.set_closer(self.participant_timer, now);
+        }
+    }
+
+    /// Counts what a participant did and was refused. What does not happen by itself is told when its count, of all participants
+    /// together, is a power of two, so that whoever causes it cannot cause many messages.
+    #[cold]
+    pub(crate) fn misbehaved(&self, participant: GuidPrefix, what: Misbehaviour, events: &mut Vec<Event>) {
+        if participant == self.prefix {
+            return;
+        }
+        let count = self.misbehaviours.note(participant, what);
+        if !what.is_usual() && count.is_power_of_two() {
+            events.push(Event::Misbehaviour { participant, what, count });
         }
     }
 }
@@ -309,6 +327,7 @@ mod model {
             timers,
             manual: ManualLiveliness::default(),
             counters: Counters::default(),
+            misbehaviours: Ledger::default(),
             octets: alloc::sync::Arc::new(OctetBudget::new(usize::MAX)),
         }
     }

@@ -32,6 +32,9 @@ impl Participant {
     /// Applies the effects of a call of discovery, in their order, and sets its timer. The control lock is held
     /// meanwhile, so that no other thread applies a later decision first.
     pub(crate) fn conclude(&self, now: Now, mut control: ControlGuard<'_>, out: &mut Output) {
+        for (participant, what) in control.discovery.take_refused() {
+            self.common.misbehaved(participant, what, &mut out.events);
+        }
         let news = core::mem::take(&mut control.writers_changed) || !control.effects.is_empty();
         if !control.effects.is_empty() {
             let mut effects = core::mem::take(&mut control.effects);

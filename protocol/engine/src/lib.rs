@@ -44,6 +44,7 @@ mod effects;
 mod group;
 mod local_delivery;
 mod matching;
+mod misbehaviour;
 #[cfg(all(test, loom))]
 mod model;
 mod output;
@@ -71,6 +72,7 @@ pub use config::{
 pub use content_filter::{ContentFilter, ContentFilterStats};
 pub use group::{PublisherGroup, SetEnd, SubscriberGroup};
 pub use local_delivery::LocalDelivery;
+pub use misbehaviour::{MOST_MISBEHAVING, Misbehaved};
 pub use output::{Event, Output, Present};
 pub use parameters::inline_qos;
 pub use participant::Participant;

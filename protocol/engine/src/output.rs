@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use dunlin_buf::Outbox;
 use dunlin_cache::RejectReason;
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, InstanceHandle, Now, SequenceNumber};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, InstanceHandle, Misbehaviour, Now, SequenceNumber};
 use dunlin_discovery::xtypes::Mismatch as TypeMismatch;
 use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, LostReason, ParticipantData, Trouble};
 use dunlin_qos::IncompatiblePolicy;
@@ -254,6 +254,16 @@ pub enum Event {
     },
     /// Something keeps others from being known.
     Trouble(Trouble),
+    /// Another participant did what was refused; told when the count is a power of two, and not of what happens by itself
+    /// ([`Misbehaviour::is_usual`]).
+    Misbehaviour {
+        /// Which, as it said; [`GuidPrefix::UNKNOWN`] if that is not known.
+        participant: GuidPrefix,
+        /// What.
+        what: Misbehaviour,
+        /// How often it happened, of all participants together.
+        count: u32,
+    },
     /// Samples will never arrive.
     SampleLost {
         /// The reader.

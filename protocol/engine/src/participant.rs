@@ -25,6 +25,7 @@ use crate::config::{
 };
 use crate::content_filter::ContentFilter;
 use crate::group::{PublisherGroup, SubscriberGroup};
+use crate::misbehaviour::{Ledger, Misbehaved};
 use crate::output::{Event, Output};
 use crate::ranks;
 use crate::reader_slot::ReaderSlot;
@@ -85,6 +86,7 @@ impl Participant {
             octets: Arc::new(OctetBudget::new(config.tuning.max_samples_octets)),
             manual: ManualLiveliness::default(),
             counters: Counters::default(),
+            misbehaviours: Ledger::default(),
         };
         let seed = config.seed;
         let control = Control {
@@ -587,6 +589,13 @@ impl Participant {
     pub fn stats(&self) -> ParticipantStats {
         let discovery = self.control.lock().discovery.stats();
         self.common.counters.read(discovery)
+    }
+
+    /// What other participants did that was refused, by participant: of [`MOST_MISBEHAVING`](crate::MOST_MISBEHAVING) and, last, of all
+    /// others together.
+    #[must_use]
+    pub fn misbehaviours(&self) -> Vec<Misbehaved> {
+        self.common.misbehaviours.read()
     }
 
     /// Runs a call of discovery and what follows from it.

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Behaviour, EntityId, Guid, GuidPrefix, Locator, Now};
+use dunlin_core::{Behaviour, EntityId, Guid, GuidPrefix, Locator, Misbehaviour, Now};
 use dunlin_discovery::Left;
 use dunlin_wire::{Message, Place, ReceiverState, Submessage, Submessages, join_directed};
 
@@ -90,6 +90,7 @@ impl Participant {
         counters.datagrams();
         let Ok(message) = Message::parse(packet) else {
             counters.malformed();
+            self.common.misbehaved(GuidPrefix::UNKNOWN, Misbehaviour::Malformed, &mut out.events);
             return (0, None);
         };
         let header = message.header();
@@ -164,6 +165,7 @@ impl Participant {
         while let Some(parsed) = submessages.next() {
             let Ok(parsed) = parsed else {
                 self.common.counters.malformed();
+                self.misbehaved(delivery, Misbehaviour::Malformed, out);
                 break;
             };
             delivery.state.apply(&parsed.body);
@@ -203,6 +205,7 @@ impl Participant {
     fn on_misplaced(&self, delivery: &mut Delivery<'_>, out: &mut Output) {
         let (now, source) = (delivery.now, delivery.state.source_prefix);
         self.common.counters.misplaced();
+        self.misbehaved(delivery, Misbehaviour::Misplaced, out);
         if self.routes_of(delivery).peer(source).is_some_and(|peer| peer.note_misplaced(now.mono)) {
             self.discover(now, out, |discovery, out, _| {
                 discovery.on_misplaced_traffic(now.mono, source, &mut out.outbox);
@@ -236,6 +239,7 @@ impl Participant {
         // INFO_SRC can claim any source: the claim to be this participant is believed of itself only.
         if delivery.state.source_prefix == own && !delivery.local {
             self.common.counters.own_datagrams();
+            self.common.misbehaved(GuidPrefix::UNKNOWN, Misbehaviour::SpeaksForUs, &mut out.events);
             return;
         }
         if writer.is_builtin() || reader.is_builtin() {
@@ -281,8 +285,17 @@ impl Participant {
         } else if let Some(slot) = routes.reader(reader) {
             slot.on_submessages(*now, (state, behind), submessage, rest, packet, out);
         } else {
-            self.common.counters.unknown_endpoint();
+            self.no_such_endpoint(delivery, out);
         }
+    }
+
+    fn no_such_endpoint(&self, delivery: &Delivery<'_>, out: &mut Output) {
+        self.common.counters.unknown_endpoint();
+        self.misbehaved(delivery, Misbehaviour::NoSuchEndpoint, out);
+    }
+
+    fn misbehaved(&self, delivery: &Delivery<'_>, what: Misbehaviour, out: &mut Output) {
+        self.common.misbehaved(delivery.state.source_prefix, what, &mut out.events);
     }
 
     fn to_writer(
@@ -295,8 +308,7 @@ impl Participant {
         let routes = self.routes_of(delivery);
         let (now, source) = (delivery.now, delivery.state.source_prefix);
         let Some(slot) = routes.writer(writer) else {
-            self.common.counters.unknown_endpoint();
-            return;
+            return self.no_such_endpoint(delivery, out);
         };
         match submessage {
             Submessage::AckNack(acknack) => slot.on_acknack(now, source, acknack, out),

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{Insert, InstanceState, WriterInfo};
 use dunlin_cdr::DecodeOptions;
-use dunlin_core::{Guid, InstanceHandle, Now, SequenceNumber, VendorId};
+use dunlin_core::{Guid, GuidPrefix, InstanceHandle, Misbehaviour, Now, SequenceNumber, VendorId};
 use dunlin_discovery::DiscoveredWriter;
 use dunlin_filter::Verdict;
 use dunlin_qos::ReliabilityKind;
@@ -75,6 +75,11 @@ impl<'a> CacheSink<'a> {
     #[inline]
     pub(crate) fn wants_pause(&self) -> bool {
         self.pause
+    }
+
+    /// The participant of a writer did what was refused.
+    pub(crate) fn misbehaved(&mut self, participant: GuidPrefix, what: Misbehaviour) {
+        self.slot.common().misbehaved(participant, what, self.events);
     }
 
     /// A matched writer came to life or stopped being alive.
@@ -288,6 +293,7 @@ impl DeliverySink for CacheSink<'_> {
         self.recent = known;
         if let Some(ahead) = self.store.ahead(now, change.source_timestamp) {
             self.events.extend(self.store.refuse_future(self.slot.id(), change.writer, ahead));
+            self.misbehaved(change.writer.prefix, Misbehaviour::FromFuture);
             return Delivery::Dropped;
         }
         let info = WriterInfo {
@@ -299,6 +305,7 @@ impl DeliverySink for CacheSink<'_> {
         let instance = if empty { Some(InstanceHandle::NIL) } else { self.instance(change, writer.vendor) };
         let Some(instance) = instance else {
             self.slot.common().counters.undecodable();
+            self.misbehaved(change.writer.prefix, Misbehaviour::UnreadableKey);
             return Delivery::Dropped;
         };
         if let Some(delivery) = self.stage(change, writer, (instance, info)) {

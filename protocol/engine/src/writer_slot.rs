@@ -443,6 +443,7 @@ impl WriterSlot {
         let outcome = core.progressing(out, |core, out| {
             core.writer.on_acknack(now, source, acknack, &core.cache, &mut out.outbox)
         });
+        self.note_refused(core, source, out);
         if outcome.first {
             // Somebody may be waiting for a sign of this reader.
             out.tell_once(Event::AckAdvanced { writer: self.id() });
@@ -457,6 +458,14 @@ impl WriterSlot {
         let core = &mut *guard;
         if core.writer.on_echo(now, source, echo) {
             self.go_on(core, turn.is_some(), now, out);
+        }
+        self.note_refused(core, source, out);
+    }
+
+    /// Counts what the writer has refused, if it has.
+    fn note_refused(&self, core: &mut WriterCore, source: GuidPrefix, out: &mut Output) {
+        if let Some(what) = core.writer.take_refused() {
+            self.common.misbehaved(source, what, &mut out.events);
         }
     }
 
@@ -488,6 +497,7 @@ impl WriterSlot {
         core.progressing(out, |core, out| {
             core.writer.on_nack_frag(now, source, nack, &core.cache, &mut out.outbox);
         });
+        self.note_refused(core, source, out);
         self.arm(core, out);
     }
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use dunlin::qos::{DataReaderQos, SubscriberQos, TopicQos};
 use dunlin::statistics::{EntityStatistics, STATISTICS_TOPIC};
-use dunlin::{DataReader, DomainParticipant, EntityId, Guid, GuidPrefix, Sample, StatusMask};
+use dunlin::{DataReader, DomainParticipant, EntityId, Guid, GuidPrefix, Misbehaviour, Sample, StatusMask};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -137,6 +137,18 @@ impl Statistics {
     }
 }
 
+/// What a participant did that others refused and tell, without what happens by itself: by whom, what, and how often.
+pub fn misbehaviours(
+    told: &AllTold,
+    of: GuidPrefix,
+) -> impl Iterator<Item = (GuidPrefix, Misbehaviour, u64)> {
+    let all = told.iter().flat_map(|(by, told)| told.now.misbehaviours.iter().map(|it| (by.prefix, it)));
+    let known = all.filter_map(|(by, it)| Some((by, it, Misbehaviour::named(&it.cause)?)));
+    let of_this = known
+        .filter(move |(by, it, what)| it.participant.guid().prefix == of && *by != of && !what.is_usual());
+    of_this.map(|(by, it, what)| (by, what, it.count))
+}
+
 macro_rules! object {
     ($it:expr; $($field:ident),+) => {{
         let it = $it;
@@ -156,6 +168,13 @@ pub fn json(told: &EntityStatistics) -> Value {
             send_failed, received_datagrams, received_octets, receive_overflow, shared_sent_datagrams,
             shared_sent_octets, shared_send_full, shared_received_datagrams, shared_received_octets);
         all.insert("participant".to_owned(), object.into());
+    }
+    if !told.misbehaviours.is_empty() {
+        let refused = told.misbehaviours.iter().map(|it| {
+            let participant = it.participant.guid().prefix.to_string();
+            serde_json::json!({ "participant": participant, "cause": it.cause, "count": it.count })
+        });
+        all.insert("misbehaviours".to_owned(), refused.collect());
     }
     if let Some(it) = &told.writer {
         let mut object = object!(it; written, sent, sent_datagrams, sent_octets, repairs, repair_fragments,

@@ -3,12 +3,13 @@
 use crate::join::{Join, listen};
 use crate::names::TopicName;
 use crate::routers::{self, Routers};
-use crate::statistics::{AllTold, Statistics};
+use crate::statistics::{AllTold, Statistics, misbehaviours};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use dunlin::{Cause, Config, DomainParticipant, EndpointInfo, Explanation, Note};
+use dunlin::{Cause, Config, DomainParticipant, EndpointInfo, Explanation, GuidPrefix, Note};
 use dunlin_program::{harmless_lines, tell};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -76,7 +77,9 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     let topic = arguments.topic.in_domain(&participant);
     crate::types::ask(&participant, &topic);
     let mut explanation = participant.explain_topic(&topic);
-    name_inactive(&participant, &mut explanation, &statistics.told());
+    let counters = statistics.told();
+    name_inactive(&participant, &mut explanation, &counters);
+    name_misbehaving(&mut explanation, &counters);
     if explanation.causes.iter().any(|cause| matches!(cause, Cause::NoCounterpart { .. })) {
         let others = arguments.domains.0.iter().copied().filter(|other| *other != domain);
         look_elsewhere(&mut explanation, others, &config, arguments.wait)?;
@@ -109,6 +112,23 @@ fn name_inactive(participant: &DomainParticipant, explanation: &mut Explanation,
                 it.unicast.iter().chain(it.multicast.iter()).copied().collect()
             };
             pair.causes.push(Cause::Inactive { locators: found.map(locators).unwrap_or_default() });
+        }
+    }
+}
+
+/// What one participant refuses of another is known to that one alone, which tells if it is Dunlin's.
+fn name_misbehaving(explanation: &mut Explanation, told: &AllTold) {
+    for pair in &mut explanation.pairs {
+        let sides: BTreeSet<GuidPrefix> =
+            [&pair.writer, &pair.reader].into_iter().flatten().map(|side| side.guid.prefix).collect();
+        for participant in sides {
+            let refused = misbehaviours(told, participant);
+            pair.notes.extend(refused.map(|(by, what, count)| Note::Misbehaves {
+                refused_by: Some(by),
+                participant,
+                what,
+                count,
+            }));
         }
     }
 }

@@ -49,7 +49,8 @@ mod tests {
 
     #[test]
     fn only_names_of_the_public_api_pass() {
-        let text = "use dunlin::{Guid, qos::TopicQos}; use super::Half; use crate::mutex::lock; use std::sync::Arc;
+        let text =
+            "use dunlin::{Guid, qos::TopicQos}; use super::Half; use crate::mutex::lock; use std::sync::Arc;
             fn f() { dunlin_core::Guid::default(); crate::sentence::debug_is_sentence!(E); }";
         let found = foreign("f.rs", &content(&syn::parse_file(text).unwrap()));
         assert_eq!(found.len(), 3, "{found:?}");

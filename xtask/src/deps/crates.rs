@@ -81,8 +81,8 @@ fn rank(folder: &str, name: &str) -> Result<(usize, usize)> {
     Ok((layer, position))
 }
 
-/// Fails where an arrow does not point down, and names all that do not.
-pub fn check(root: &Path) -> Result<()> {
+/// Fails where an arrow does not point down, and names all that do not. The crates in a few words.
+pub fn check(root: &Path) -> Result<String> {
     let metadata = MetadataCommand::new().current_dir(root).no_deps().exec()?;
     let mut ranks = Vec::new();
     for package in metadata.workspace_packages() {
@@ -105,8 +105,7 @@ pub fn check(root: &Path) -> Result<()> {
     if !wrong.is_empty() {
         bail!("these arrows do not point to a lower layer:\n  {}", wrong.join("\n  "));
     }
-    println!("deps: {} crates, {arrows} arrows, all point down", ranks.len());
-    Ok(())
+    Ok(format!("{} crates, {arrows} arrows, all point down", ranks.len()))
 }
 
 fn rank_of(ranks: &[(String, (usize, usize))], name: &str) -> Option<(usize, usize)> {

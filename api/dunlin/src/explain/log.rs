@@ -2,7 +2,7 @@
 
 use super::Cause;
 use dunlin_cache::RejectReason;
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, MonoTime};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Misbehaviour, MonoTime};
 use dunlin_driver::{Again, Limiter};
 use dunlin_qos::DurabilityKind;
 use std::fmt::Display;
@@ -19,6 +19,7 @@ pub(crate) struct WhyLog {
     filters_dropped: Limiter<String>,
     from_future: Limiter<EntityId>,
     over_quota: Limiter<EntityId>,
+    misbehaviours: Limiter<Misbehaviour>,
 }
 
 impl WhyLog {
@@ -107,6 +108,22 @@ impl WhyLog {
                  how much is too much{again}"
             );
         }
+    }
+
+    /// Tells that another participant does what is refused. Of each cause once, whoever it is: anybody can speak in any name.
+    pub(crate) fn misbehaviour(&self, now: MonoTime, who: GuidPrefix, what: Misbehaviour, count: u32) {
+        let Some(again) = self.misbehaviours.admit(now, what) else { return };
+        let who = match who {
+            GuidPrefix::UNKNOWN => "somebody".to_owned(),
+            known => format!("participant {known}"),
+        };
+        let times = if count == 1 { String::new() } else { format!(", {count} times by now") };
+        dunlin_driver::log!(
+            target: "dunlin::why",
+            WARN,
+            "{who} {what}, which is refused{times} ({}; DomainParticipant::misbehaviours counts it){again}",
+            what.name()
+        );
     }
 
     /// Tells of a reader that keeps as much of others as it may where its RESOURCE_LIMITS say nothing.

@@ -1,7 +1,8 @@
 //! What keeps nobody apart, but may not be as one expects.
 
-use dunlin_core::VendorId;
+use dunlin_core::{GuidPrefix, Misbehaviour, VendorId};
 use dunlin_discovery::DiscoveredWriter;
+use dunlin_engine::Misbehaved;
 use dunlin_qos::DurabilityKind;
 use std::fmt;
 
@@ -15,6 +16,17 @@ pub enum Note {
         /// What the writer offers.
         offered: DurabilityKind,
     },
+    /// The participant of one side did what another participant, perhaps that of the other side, refused.
+    Misbehaves {
+        /// Who refused it; `None` if that is this participant.
+        refused_by: Option<GuidPrefix>,
+        /// Who did it, as it said.
+        participant: GuidPrefix,
+        /// What.
+        what: Misbehaviour,
+        /// How often.
+        count: u64,
+    },
 }
 
 impl Note {
@@ -23,7 +35,23 @@ impl Note {
     pub fn name(&self) -> &'static str {
         match self {
             Self::DurabilityIsLocal { .. } => "DURABILITY",
+            Self::Misbehaves { what, .. } => what.name(),
         }
+    }
+
+    /// What participants of a pair did that was refused here, without what happens by itself.
+    pub(crate) fn of_misbehaviours(refused: &[Misbehaved], pair: [GuidPrefix; 2]) -> Vec<Self> {
+        let involved = refused.iter().filter(|misbehaved| pair.contains(&misbehaved.participant));
+        let notes = involved.flat_map(|misbehaved| {
+            let counts = misbehaved.counts.iter().filter(|(what, _)| !what.is_usual());
+            counts.map(|(what, count)| Self::Misbehaves {
+                refused_by: None,
+                participant: misbehaved.participant,
+                what,
+                count: count.into(),
+            })
+        });
+        notes.collect()
     }
 
     /// Those about a writer.
@@ -45,6 +73,15 @@ impl fmt::Display for Note {
                  with TRANSIENT_LOCAL, and they are gone when it is (durability.without_service = \"local\")",
                 offered.name()
             ),
+            Self::Misbehaves { refused_by, participant, what, count } => {
+                write!(f, "{}: participant {participant} {what}, which ", what.name())?;
+                match refused_by {
+                    Some(other) => write!(f, "participant {other}")?,
+                    None => f.write_str("this participant")?,
+                }
+                let times = if *count == 1 { "time" } else { "times" };
+                write!(f, " refused {count} {times}")
+            }
         }
     }
 }

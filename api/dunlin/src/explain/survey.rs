@@ -9,6 +9,7 @@ use crate::reader_inner::ReaderInner;
 use crate::writer_inner::WriterInner;
 use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, VendorId};
 use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, Locators, ParticipantData, Standing, Survey};
+use dunlin_engine::Misbehaved;
 use std::sync::Arc;
 
 /// Who has been known for less than this may yet answer.
@@ -20,6 +21,8 @@ struct View<'a> {
     own: GuidPrefix,
     survey: Survey,
     has_durability_service: bool,
+    /// What others did that this participant refused.
+    misbehaved: Vec<Misbehaved>,
 }
 
 /// An explanation of every known pair of a topic.
@@ -138,6 +141,7 @@ impl<'a> View<'a> {
             own: engine.guid_prefix(),
             survey: engine.survey(wanted),
             has_durability_service: participant.has_durability_service(),
+            misbehaved: engine.misbehaviours(),
         }
     }
 
@@ -185,7 +189,8 @@ impl<'a> View<'a> {
             self.look_at_writer(writer, reader, &mut causes);
         }
         causes.extend(self.between_others(writer, reader));
-        let notes = Note::of_writer(writer, self.has_durability_service);
+        let mut notes = Note::of_writer(writer, self.has_durability_service);
+        notes.extend(Note::of_misbehaviours(&self.misbehaved, [writer.guid.prefix, reader.guid.prefix]));
         Pair { writer: Some(self.writer(writer)), reader: Some(self.reader(reader)), matched, causes, notes }
     }
 

@@ -3,8 +3,8 @@
 //! It is no entity of the application: it has no publisher, no listener, and look-up does not find it.
 
 use super::{
-    BandCounters, DaemonCounters, EntityStatistics, MOST_INACTIVE_NAMED, ParticipantCounters, ReaderCounters,
-    STATISTICS_TOPIC, WriterCounters,
+    BandCounters, DaemonCounters, EntityStatistics, MOST_INACTIVE_NAMED, MOST_MISBEHAVIOURS_TOLD,
+    MisbehaviourCount, ParticipantCounters, ReaderCounters, STATISTICS_TOPIC, WriterCounters,
 };
 use crate::builtin::BuiltinTopicKey;
 use crate::mutex::lock;
@@ -283,7 +283,24 @@ impl ParticipantInner {
         // Every daemon has a band.
         let relay = &own.discovery.relay;
         let daemon = relay.bands.iter().flatten().next().map(|_| daemon_counters(relay));
-        EntityStatistics { participant: Some(counters), daemon, ..self.no_statistics(guid) }
+        let misbehaviours = self.misbehaviour_counts();
+        EntityStatistics { participant: Some(counters), daemon, misbehaviours, ..self.no_statistics(guid) }
+    }
+
+    fn misbehaviour_counts(&self) -> Vec<MisbehaviourCount> {
+        let refused = self.engine().misbehaviours();
+        let mut counts: Vec<MisbehaviourCount> = Vec::new();
+        for misbehaved in &refused {
+            let participant = Guid::new(misbehaved.participant, EntityId::PARTICIPANT);
+            counts.extend(misbehaved.counts.iter().map(|(what, count)| MisbehaviourCount {
+                participant: participant.into(),
+                cause: what.name().to_owned(),
+                count: count.into(),
+            }));
+        }
+        counts.sort_by_key(|counted| std::cmp::Reverse(counted.count));
+        counts.truncate(MOST_MISBEHAVIOURS_TOLD);
+        counts
     }
 
     /// Writes a sample, or disposes of one.

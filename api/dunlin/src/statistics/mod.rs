@@ -25,6 +25,8 @@ pub(crate) use feed::Statistics;
 
 /// Name of the topic.
 pub const STATISTICS_TOPIC: &str = "DunlinStatistics";
+/// Entries of [`EntityStatistics::misbehaviours`].
+pub const MOST_MISBEHAVIOURS_TOLD: usize = 32;
 /// Inactive readers of a writer that are named.
 pub const MOST_INACTIVE_NAMED: usize = 64;
 
@@ -57,6 +59,9 @@ pub struct EntityStatistics {
     pub reader: Option<ReaderCounters>,
     /// Of a participant that is the daemon of a host.
     pub daemon: Option<DaemonCounters>,
+    /// Of a participant: what others did that it refused, the most frequent first, of [`MOST_MISBEHAVIOURS_TOLD`] at most.
+    #[dds(bound = 32)]
+    pub misbehaviours: Vec<MisbehaviourCount>,
 }
 
 /// What a daemon has passed on.
@@ -99,6 +104,19 @@ pub struct BandCounters {
     /// The longest time that one has waited.
     #[dds(unit = "ns")]
     pub longest_wait: u64,
+}
+
+/// What one participant did and another refused.
+#[derive(Clone, PartialEq, Eq, Debug, Default, DdsType)]
+#[dds(name = "dunlin::MisbehaviourCount", nested)]
+pub struct MisbehaviourCount {
+    /// Who did it, as it said: the GUID of the participant; that of no participant for those together of whom nothing is known.
+    pub participant: BuiltinTopicKey,
+    /// What it did: [`Misbehaviour::name`](crate::Misbehaviour::name).
+    #[dds(bound = 32)]
+    pub cause: String,
+    /// How often.
+    pub count: u64,
 }
 
 /// What a participant has received and dropped, and what the sockets and the shared memory did that it shares with the other

@@ -82,6 +82,13 @@ impl Elsewhere {
         self.with(|engine, now, out| engine.set_locators(now, locators, out));
     }
 
+    /// Sends octets of the test's own to the first participant of the host in the domain.
+    pub fn say(&self, domain: u32, octets: &[u8]) {
+        let [_, metatraffic, ..] = domain_ports(domain, 0).unwrap();
+        let ip = self.socket.local_addr().unwrap().ip();
+        self.socket.send_to(octets, SocketAddr::new(ip, metatraffic)).unwrap();
+    }
+
     pub fn read(&mut self, topic: &str, qos: DataReaderQos) {
         let spec = ReaderSpec {
             topic_name: topic.into(),

@@ -6,7 +6,7 @@ use core::{
     net::{IpAddr, Ipv4Addr},
 };
 
-use dunlin_core::{Behaviour, Duration, Locator, LocatorKind, VendorId};
+use dunlin_core::{Behaviour, Duration, Locator, LocatorKind, Misbehaviour, VendorId};
 use dunlin_qos::{DataRepresentation, DataRepresentationId, Property};
 use dunlin_wire::{Endianness, ParamReader, WireError};
 
@@ -21,6 +21,17 @@ pub(crate) enum DecodeError {
     NotUnderstood,
     /// It exceeds a quota.
     OverQuota,
+}
+
+impl DecodeError {
+    /// What who sent it does.
+    pub(crate) const fn misbehaviour(&self) -> Misbehaviour {
+        match self {
+            Self::Malformed => Misbehaviour::UnreadableAnnouncement,
+            Self::NotUnderstood => Misbehaviour::NotUnderstood,
+            Self::OverQuota => Misbehaviour::OverQuota,
+        }
+    }
 }
 
 impl From<WireError> for DecodeError {

@@ -1,7 +1,7 @@
 //! Submessages of a writer on their way into a reader.
 
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{Duration, EntityId, Guid, Now};
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Now};
 use dunlin_discovery::WriterSign;
 use dunlin_rtps::Run;
 use dunlin_wire::{Data, DataFrag, Payload, PlainData, ReceiverState, Submessage, Submessages};
@@ -197,6 +197,14 @@ impl Protocol {
             non_standard_payload: false,
         };
         self.reader.on_data(now, state, &data, packet, sink, outbox);
+        self.note_refused(state.source_prefix, sink);
+    }
+
+    /// Counts what the reader has refused, if it has.
+    fn note_refused(&mut self, source: GuidPrefix, sink: &mut CacheSink<'_>) {
+        if let Some(what) = self.reader.take_refused() {
+            sink.misbehaved(source, what);
+        }
     }
 
     fn take_in(
@@ -241,6 +249,7 @@ impl Protocol {
             Submessage::Gap(gap) => reader.on_gap(now, state.into(), gap, sink, outbox),
             _ => {}
         }
+        self.note_refused(source, sink);
     }
 }
 

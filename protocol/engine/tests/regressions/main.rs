@@ -11,6 +11,7 @@ mod announcements;
 mod filters;
 mod fragments;
 mod lengths;
+mod misbehaviour;
 mod misplaced;
 mod places;
 mod ranges;

@@ -8,7 +8,7 @@ use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{
     Duration, EntityId, GuidPrefix, Locator, ProtocolVersion, SequenceNumber, SequenceNumberSet, VendorId,
 };
-use dunlin_engine::{Output, ParticipantStats, ReaderSlot, WriterSlot};
+use dunlin_engine::{Event, Output, ParticipantStats, ReaderSlot, WriterSlot};
 use dunlin_qos::{DataReaderQos, DataWriterQos};
 use dunlin_wire::{
     AckNack, DataSpec, Header, Message, MessageBuilder, ParameterListBuilder, PayloadSpec, Submessage,
@@ -128,6 +128,15 @@ impl Target {
         let destinations =
             out.outbox.datagrams().flat_map(|datagram| datagram.destinations().to_vec()).collect();
         Answer { octets, datagrams: out.outbox.datagram_count(), memory: used.bytes_max, destinations }
+    }
+
+    /// What the victim tells of octets from the peer's address.
+    pub fn events_of(&mut self, bytes: &[u8]) -> Vec<Event> {
+        let (now, mut out) = (self.net.clock(), Output::new());
+        let from = Locator::udp_v4(Ipv4Addr::new(10, 0, 0, 2), 7410);
+        let participant = &self.net.nodes[VICTIM].participant;
+        participant.on_datagram(now, from, &SharedBytes::copy_from(bytes), &mut out);
+        out.events.drain(..).collect()
     }
 
     /// The peer's reader has everything; the next one of a row.

@@ -3,7 +3,7 @@
 use super::Reader;
 use crate::DeliverySink;
 use dunlin_buf::Outbox;
-use dunlin_core::{EntityId, GuidPrefix, Now, SequenceNumber, SnRange};
+use dunlin_core::{EntityId, GuidPrefix, Misbehaviour, Now, SequenceNumber, SnRange};
 use dunlin_wire::{EchoRequest, Gap, Heartbeat, HeartbeatFrag, ReceiverState};
 
 /// Whom a HEARTBEAT or a GAP came from, and how.
@@ -47,6 +47,7 @@ impl Reader {
             heartbeat.first_sn >= SequenceNumber::FIRST && heartbeat.last_sn >= heartbeat.first_sn.previous();
         if !valid || !proxy.heartbeats.accept(now.mono, heartbeat.count) {
             self.stats.heartbeats_ignored = self.stats.heartbeats_ignored.saturating_add(1);
+            self.refused = Some(Misbehaviour::RepeatedCount);
             return false;
         }
         self.stats.heartbeats_received = self.stats.heartbeats_received.saturating_add(1);
@@ -77,6 +78,7 @@ impl Reader {
         let Some(proxy) = self.writers.get_mut(index).filter(|proxy| proxy.reliable) else { return };
         if !proxy.fragment_heartbeats.accept(now.mono, heartbeat.count) {
             self.stats.heartbeats_ignored = self.stats.heartbeats_ignored.saturating_add(1);
+            self.refused = Some(Misbehaviour::RepeatedCount);
             return;
         }
         let partials = proxy.partials.if_made();

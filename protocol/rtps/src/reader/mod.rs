@@ -10,6 +10,7 @@ mod reassembly;
 mod receive;
 mod room;
 mod store;
+mod writers;
 
 pub use config::{ReaderConfig, WriterProxyConfig};
 pub use control::Source;
@@ -24,9 +25,12 @@ use crate::{DeliverySink, ReaderStats};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use dunlin_buf::{BufPool, Outbox};
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, SequenceNumber};
+use dunlin_core::{
+    Duration, EntityId, Guid, GuidPrefix, Locator, Misbehaviour, MonoTime, Now, SequenceNumber,
+};
 use proxy::{Standpoint, WriterProxy};
 use room::Shares;
+use writers::Writers;
 
 /// A reader with its matched writers.
 ///
@@ -36,8 +40,7 @@ use room::Shares;
 pub struct Reader {
     cfg: ReaderConfig,
     /// Sorted by GUID; boxed, so that making room among a thousand moves pointers.
-    #[expect(clippy::vec_box, reason = "a proxy is a third of a kilobyte")]
-    writers: Vec<Box<WriterProxy>>,
+    writers: Writers,
     /// Their GUIDs in the same order, close together for the search.
     guids: Vec<Guid>,
     /// When each has something to be told, at the earliest; close together too.
@@ -51,6 +54,8 @@ pub struct Reader {
     lost_writers: Remembered<Standpoint>,
     /// For [`take_newly_acknowledged_match`](Self::take_newly_acknowledged_match).
     newly_acknowledged: bool,
+    /// For [`take_refused`](Self::take_refused).
+    refused: Option<Misbehaviour>,
     stats: ReaderStats,
     shares: Shares,
 }
@@ -61,7 +66,7 @@ impl Reader {
     pub fn new(cfg: ReaderConfig) -> Self {
         Self {
             pool: BufPool::new(cfg.max_pooled_bytes),
-            writers: Vec::new(),
+            writers: Writers::default(),
             guids: Vec::new(),
             deadlines: Vec::new(),
             due: None,
@@ -69,6 +74,7 @@ impl Reader {
             nack_frags: 0,
             lost_writers: Remembered::default(),
             newly_acknowledged: false,
+            refused: None,
             stats: ReaderStats::default(),
             shares: Shares::of(cfg.receive_room.clone()),
             cfg,
@@ -296,6 +302,11 @@ impl Reader {
         }
     }
 
+    /// Why the last submessage was refused, if it was.
+    pub fn take_refused(&mut self) -> Option<Misbehaviour> {
+        self.refused.take()
+    }
+
     /// The matched writers, by GUID.
     pub fn matched_writers(&self) -> impl ExactSizeIterator<Item = &WriterProxyConfig> {
         self.writers.iter().map(|proxy| &proxy.cfg)
@@ -305,7 +316,7 @@ impl Reader {
     #[must_use]
     pub fn stats(&self) -> ReaderStats {
         let mut stats = self.stats;
-        for proxy in &self.writers {
+        for proxy in self.writers.iter() {
             let add = |sum: &mut u64, count: usize| *sum = sum.saturating_add(count as u64);
             add(&mut stats.out_of_order_now, proxy.store.len());
             add(&mut stats.out_of_order_octets, proxy.store.octets());
@@ -326,6 +337,10 @@ impl Reader {
         let index = self.find(Guid::new(prefix, writer_id));
         if index.is_none() {
             self.stats.unmatched = self.stats.unmatched.saturating_add(1);
+            // What is for all readers comes to those too that are not matched.
+            if reader_id != EntityId::UNKNOWN {
+                self.refused = Some(Misbehaviour::NotMatched);
+            }
         }
         index
     }

@@ -298,6 +298,7 @@ impl Reassembly {
                 Err(refusal) => return (refusal, 0),
             },
         };
+        debug_assert!(position < self.partials.len(), "found or begun above");
         let Some(partial) = self.partials.get_mut(position) else { return (Added::Refused, 0) };
         if (partial.sample_size, partial.fragment_size) != (frag.sample_size, frag.fragment_size) {
             return (Added::Refused, 0);
@@ -343,7 +344,9 @@ impl Reassembly {
             let position = if limits.prefer_newest { 0 } else { self.partials.len().saturating_sub(1) };
             self.evict(position, pool);
         }
-        let Err(position) = self.position(frag.writer_sn) else { return Err(Added::Refused) };
+        let position = self.position(frag.writer_sn);
+        debug_assert!(position.is_err(), "begun before");
+        let Err(position) = position else { return Err(Added::Refused) };
         let buffer = pool.take(usize::try_from(frag.sample_size).unwrap_or(usize::MAX));
         self.octets = self.octets.saturating_add(needed);
         self.partials.insert(position, Partial::new(frag, total, state, buffer));

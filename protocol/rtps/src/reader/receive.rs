@@ -4,7 +4,9 @@ use super::incoming::{is_for_another, share_payload};
 use super::{Added, Incoming, Limits, Reader};
 use crate::{ChangeKind, DeliverySink, Received};
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{Duration, EntityId, Guid, Identities, Now, SequenceNumber, SnRange, WallTime};
+use dunlin_core::{
+    Duration, EntityId, Guid, Identities, Misbehaviour, Now, SequenceNumber, SnRange, WallTime,
+};
 use dunlin_wire::{Data, DataFrag, PlainData, ReceiverState};
 
 /// A best-effort change in parts survives only the start of the next one: fragments overtake each other a little.
@@ -99,6 +101,8 @@ impl Reader {
         }
         let elsewhere = change.is_for_another(self.cfg.guid);
         self.take_whole(now, index, sn, (!elsewhere).then_some(|| change), sink, out);
+        // It was no submessage.
+        self.refused = None;
     }
 
     /// Takes a change that came in one piece and is not settled yet; `None` if it is for another reader.
@@ -148,6 +152,7 @@ impl Reader {
             Added::Oversized => {
                 self.stats.oversized = self.stats.oversized.saturating_add(1);
                 self.stats.lost = self.stats.lost.saturating_add(1);
+                self.refused = Some(Misbehaviour::TooLarge);
                 sink.lost(state.source(frag.writer_id), 1);
                 self.pass_over(now, index, sn, sink);
             }
@@ -156,8 +161,10 @@ impl Reader {
             }
             Added::Refused => {
                 self.stats.fragments_refused = self.stats.fragments_refused.saturating_add(1);
+                self.refused = Some(Misbehaviour::ContradictoryFragments);
             }
-            Added::Incomplete | Added::NoRoom => {}
+            Added::NoRoom => self.refused = Some(Misbehaviour::NoRoom),
+            Added::Incomplete => {}
         }
         self.ask_if_unheard(now, index, out);
     }
@@ -167,6 +174,9 @@ impl Reader {
         // Nothing can follow the highest number, so it is not one of a change.
         let possible = sn >= SequenceNumber::FIRST && sn < SequenceNumber::MAX;
         let new = possible && self.writers.get(index).is_some_and(|proxy| !proxy.is_settled(sn));
+        if sn == SequenceNumber::MAX {
+            self.refused = Some(Misbehaviour::LastNumber);
+        }
         if !new {
             self.stats.duplicates = self.stats.duplicates.saturating_add(1);
         }
@@ -206,6 +216,7 @@ impl Reader {
         let counter = if proxy.store.made().insert(change, self.cfg.max_out_of_order_samples, room) {
             &mut self.stats.out_of_order
         } else {
+            self.refused = Some(Misbehaviour::NoRoom);
             &mut self.stats.out_of_order_dropped
         };
         *counter = counter.saturating_add(1);

@@ -6,7 +6,9 @@ use super::readers::{MAX_REQUEST_INTERVALS, ReaderProxy, Standing, Terms};
 use super::repairs::WHOLE;
 use crate::WriterHistory;
 use dunlin_buf::Outbox;
-use dunlin_core::{Guid, GuidPrefix, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange};
+use dunlin_core::{
+    Guid, GuidPrefix, Misbehaviour, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange,
+};
 use dunlin_wire::{AckNack, NackFrag};
 
 /// What an ACKNACK changed.
@@ -47,7 +49,11 @@ impl Writer {
         if let Some(proxy) = self.readers.get_mut(index) {
             proxy.round_trip.answered(now, set);
         }
-        let moved = self.acknowledge(index, set.base().previous());
+        let through = set.base().previous();
+        if through > self.transmission.pushed() {
+            self.refused = Some(Misbehaviour::AcknowledgesUnsent);
+        }
+        let moved = self.acknowledge(index, through);
         if moved {
             self.transmission.note_taken(now, &mut self.readers, index);
         }
@@ -89,6 +95,7 @@ impl Writer {
         self.stats.nack_frags_received = self.stats.nack_frags_received.saturating_add(1);
         let sn = nack.writer_sn;
         if sn < SequenceNumber::FIRST || sn > self.transmission.pushed().next() {
+            self.refused = Some(Misbehaviour::RequestsUnsent);
             return true;
         }
         let fragmented = self.is_fragmented(sn, history);
@@ -121,8 +128,13 @@ impl Writer {
         is_new: impl FnOnce(&mut ReaderProxy) -> bool,
     ) -> Option<usize> {
         let index = self.readers.find(reader);
-        let proxy = index.and_then(|index| self.readers.get_mut(index)).filter(|proxy| proxy.reliable);
-        if let Some(proxy) = proxy
+        let proxy = index.and_then(|index| self.readers.get_mut(index));
+        let why = match &proxy {
+            None => Misbehaviour::NotMatched,
+            Some(proxy) if !proxy.reliable => Misbehaviour::BestEffortRequest,
+            Some(_) => Misbehaviour::RepeatedCount,
+        };
+        if let Some(proxy) = proxy.filter(|proxy| proxy.reliable)
             && is_new(proxy)
         {
             if let Some(silence) = &mut proxy.silence {
@@ -134,6 +146,7 @@ impl Writer {
             return index;
         }
         self.stats.requests_ignored = self.stats.requests_ignored.saturating_add(1);
+        self.refused = Some(why);
         None
     }
 

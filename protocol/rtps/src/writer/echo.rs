@@ -5,7 +5,7 @@ use super::Writer;
 use super::readers::ReaderProxy;
 use crate::WriterHistory;
 use dunlin_buf::Outbox;
-use dunlin_core::{Behaviour, EntityId, Guid, GuidPrefix, MonoTime, Now};
+use dunlin_core::{Behaviour, EntityId, Guid, GuidPrefix, Misbehaviour, MonoTime, Now};
 use dunlin_wire::{Echo, EchoRequest, Heartbeat};
 
 impl Writer {
@@ -19,12 +19,18 @@ impl Writer {
     /// What was sent up to an ECHO_REQUEST has been taken from the reader's socket. False when it is not the answer to a
     /// request of this writer, or a repetition.
     pub fn on_echo(&mut self, now: Now, source_prefix: GuidPrefix, echo: &Echo) -> bool {
-        let Some(index) = self.readers.find(Guid::new(source_prefix, echo.reader_id)) else { return false };
+        let Some(index) = self.readers.find(Guid::new(source_prefix, echo.reader_id)) else {
+            self.refused = Some(Misbehaviour::NotMatched);
+            return false;
+        };
         let room = self.room_in_socket(index, echo.room);
         let window = self.transmission.window();
         let answer =
             self.readers.get_mut(index).and_then(|proxy| window.answered(now.mono, proxy, echo, room));
-        let Some(answer) = answer else { return false };
+        let Some(answer) = answer else {
+            self.refused = Some(Misbehaviour::UnaskedEcho);
+            return false;
+        };
         self.stats.echoes_received = self.stats.echoes_received.saturating_add(1);
         if answer.moves {
             self.transmission.survey(&self.readers);

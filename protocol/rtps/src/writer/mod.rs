@@ -36,7 +36,7 @@ use crate::{WriterHistory, WriterStats};
 use alloc::vec::Vec;
 use announcements::Announcements;
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{Duration, Guid, MonoTime, Now, SequenceNumber, SnRange};
+use dunlin_core::{Duration, Guid, Misbehaviour, MonoTime, Now, SequenceNumber, SnRange};
 use dunlin_wire::HeartbeatGroup;
 use inactivity::Inactivity;
 use large_datagrams::Forms;
@@ -75,6 +75,8 @@ pub struct Writer {
     gaps: Vec<SnRange>,
 
     stats: WriterStats,
+    /// For [`take_refused`](Self::take_refused).
+    refused: Option<Misbehaviour>,
 }
 
 impl Writer {
@@ -94,6 +96,7 @@ impl Writer {
             inline: Vec::new(),
             gaps: Vec::new(),
             stats: WriterStats::default(),
+            refused: None,
             cfg,
         }
     }
@@ -232,6 +235,11 @@ impl Writer {
     /// The matched readers, by GUID.
     pub fn matched_readers(&self) -> impl ExactSizeIterator<Item = &ReaderProxyConfig> {
         self.readers.iter().map(|proxy| &proxy.cfg)
+    }
+
+    /// Why the last submessage was refused, if it was.
+    pub fn take_refused(&mut self) -> Option<Misbehaviour> {
+        self.refused.take()
     }
 
     /// Counters since the writer was made.

@@ -3,7 +3,7 @@
 use super::traffic::{Traffic, seen, total};
 use super::watch::{Counted, Counts, Flow};
 use crate::domain::{Domain, Endpoint, Participant};
-use crate::statistics::{AllTold, json};
+use crate::statistics::{AllTold, json, misbehaviours};
 use dunlin::Guid;
 use dunlin::statistics::{BandCounters, STATISTICS_TOPIC};
 use serde::Serialize;
@@ -20,6 +20,9 @@ pub struct ParticipantRow {
     /// Datagrams that the kernel dropped of full receive buffers of its process, if it tells.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dropped: Option<u64>,
+    /// How often others refused what it does, if anybody tells; without what happens by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub misbehaved: Option<u64>,
     /// Everything that it tells.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<Value>,
@@ -122,6 +125,11 @@ fn bands_of(participant: &Participant, told: Option<&crate::statistics::Told>) -
 
 fn told_of<'a>(participant: &Participant, told: &'a AllTold) -> Option<&'a crate::statistics::Told> {
     told.get(&participant.id?)
+}
+
+fn misbehaved(participant: &Participant, told: &AllTold) -> Option<u64> {
+    let others = misbehaviours(told, participant.id?.prefix).map(|(_, _, count)| count);
+    (!told.is_empty()).then(|| others.fold(0, u64::saturating_add))
 }
 
 /// A topic of endpoints. What its readers lost and its writers sent again is what they tell, and what the subscription saw
@@ -269,6 +277,7 @@ impl Snapshot {
         let counters = told_of(&participant, told);
         ParticipantRow {
             traffic: known.then(|| Traffic { lost, ..Traffic::sum(&writers) }),
+            misbehaved: misbehaved(&participant, told),
             dropped: counters.and_then(|told| told.now.participant).map(|it| it.receive_overflow),
             counters: counters.map(|told| json(&told.now)),
             participant,

@@ -265,9 +265,9 @@ mod tests {
         let participants = [
             topics[0],
             " Topics [Participants] Endpoints  Bands",
-            "NAME▼        VENDOR         W   R  SAMPLES/S  OCTETS/S   LOST  DROPPED ADDRESS",
-            "the \"two\"    Dunlin         1   1          -         -      -        -",
-            "the \"one\"    Dunlin         1   1        5.0     15.0k      2        -",
+            "NAME▼     VENDOR        W   R  SAMPLES/S  OCTETS/S   LOST  DROPPED   BAD ADDRESS",
+            "the \"two\" Dunlin        1   1          -         -      -        -     -",
+            "the \"one\" Dunlin        1   1        5.0     15.0k      2        -     -",
             HELP,
         ];
         assert_eq!(text(&screen, &shown, (80, 24)), participants);

@@ -154,7 +154,7 @@ impl Page {
         let columns = self.columns();
         let expendable: &[&str] = match self {
             Self::Topics => &["OCTETS/S", "TYPE", "AGAIN", "R", "W"],
-            Self::Participants => &["ADDRESS", "VENDOR", "DROPPED", "OCTETS/S", "R", "W"],
+            Self::Participants => &["ADDRESS", "VENDOR", "BAD", "DROPPED", "OCTETS/S", "R", "W"],
             Self::Endpoints => &["OCTETS/S", "INACT", "UNACK", "AGAIN", "KIND"],
             Self::Bands => &["LONGEST", "DELAYED", "QUEUE"],
         };
@@ -211,13 +211,14 @@ impl Page {
             ],
             Self::Participants => &[
                 ("NAME", Share(3)),
-                ("VENDOR", Text(12)),
+                ("VENDOR", Text(11)),
                 ("W", Number(3)),
                 ("R", Number(3)),
                 ("SAMPLES/S", Number(10)),
                 ("OCTETS/S", Number(9)),
                 ("LOST", Number(6)),
                 ("DROPPED", Number(8)),
+                ("BAD", Number(5)),
                 ("ADDRESS", Share(2)),
             ],
             Self::Endpoints => &[
@@ -295,9 +296,10 @@ fn participants(shown: &Snapshot) -> Vec<Row> {
             rate(traffic.octets_per_second),
             total(traffic.lost),
             it.dropped.map_or(Cell::Unknown, Cell::total),
+            it.misbehaved.map_or(Cell::Unknown, Cell::total),
             Cell::name(&it.participant.addresses.join(" ")),
         ];
-        let bad = is_bad(traffic) || it.dropped.is_some_and(|dropped| dropped > 0);
+        let bad = is_bad(traffic) || [it.dropped, it.misbehaved].into_iter().flatten().any(|count| count > 0);
         Row { topic: None, cells, bad }
     };
     shown.participants.iter().map(row).collect()

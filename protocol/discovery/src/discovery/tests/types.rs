@@ -1,8 +1,8 @@
 //! Types of endpoints over the network: announced, asked for, compared.
 
-use alloc::{string::ToString, sync::Arc, vec};
+use alloc::{string::ToString, sync::Arc, vec, vec::Vec};
 
-use dunlin_core::EntityId;
+use dunlin_core::{EntityId, Misbehaviour};
 use dunlin_idl::{Memory, Options, compile};
 use dunlin_qos::{DataRepresentationId, PresentationAccessScope, PublisherQos, TypeConsistencyEnforcement};
 use dunlin_xtypes::identifier::Equivalence;
@@ -256,6 +256,8 @@ fn quotas_bound_what_a_participant_tells() {
     assert_eq!(net.events(1), ["+writer 0"], "by name");
     let stats = net.nodes[1].discovery.stats();
     assert!(stats.type_object_octets <= 100 && stats.type_objects_refused > 0, "{stats:?}");
+    let refused: Vec<_> = net.nodes[1].discovery.take_refused().collect();
+    assert!(refused.contains(&(guid(0, WRITER).prefix, Misbehaviour::UnaskedType)), "{refused:?}");
 }
 
 #[test]

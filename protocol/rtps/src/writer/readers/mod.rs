@@ -104,13 +104,16 @@ impl Readers {
         self.guids.binary_search(&reader).err()
     }
 
+    /// A place that names none is a mistake of this crate, never of a peer: what peers name is looked up by GUID first.
     #[inline]
     pub(super) fn get(&self, index: usize) -> Option<&ReaderProxy> {
+        debug_assert!(index < self.proxies.len(), "no reader {index}");
         self.proxies.get(index).map(|proxy| &**proxy)
     }
 
     #[inline]
     pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut ReaderProxy> {
+        debug_assert!(index < self.proxies.len(), "no reader {index}");
         self.proxies.get_mut(index).map(|proxy| &mut **proxy)
     }
 
