@@ -1,6 +1,6 @@
 //! Entities whose type is not known where they are handed over: to listeners of publishers, subscribers and participants.
 
-use crate::reader::DataReader;
+use crate::reader::{DataReader, ReadCondition};
 use crate::reader_inner::ReaderInner;
 use crate::serialized::SerializedData;
 use crate::topic::{Topic, TopicInner};
@@ -100,6 +100,14 @@ any! {
     /// It can do whatever [`DataReader`] can, with samples that are octets: see [`SerializedData`]. What services and bindings of
     /// other languages use; code that knows the type takes [`typed`](Self::typed).
     AnyDataReader, ReaderInner, DataReader, Reader
+}
+
+impl ReadCondition {
+    /// get_datareader; `None` once its last handle is gone.
+    #[must_use]
+    pub fn datareader(&self) -> Option<AnyDataReader> {
+        self.reader().map(AnyDataReader::from_core)
+    }
 }
 
 /// A topic of any type. Cheap to clone; keeps the topic alive.

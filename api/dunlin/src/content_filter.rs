@@ -1,5 +1,6 @@
 //! ContentFilteredTopic (DDS 1.4 §2.2.2.3.3).
 
+use crate::derived_topic::DerivedTopic;
 use crate::entity::EntityError;
 use crate::error::{CreateEntityError, ExpressionError};
 use crate::mutex::lock;
@@ -9,8 +10,8 @@ use crate::topic::{Topic, TopicInner};
 use dunlin_cdr::TopicType;
 use dunlin_engine::{ContentFilter, ContentFilterProperty};
 use dunlin_filter::Filter;
+use dunlin_qos::DataReaderQos;
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Weak};
@@ -73,10 +74,6 @@ impl FilteredTopicInner {
         Arc::clone(&lock(&self.state).current)
     }
 
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Ends it although there are handles to it.
     ///
     /// # Errors
@@ -129,6 +126,32 @@ impl FilteredTopicInner {
         readers.iter().for_each(|reader| reader.apply_content_filter(&current));
         Ok(())
     }
+}
+
+impl DerivedTopic for FilteredTopicInner {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn uses(&self, topic: &Arc<TopicInner>) -> bool {
+        Arc::ptr_eq(&self.topic, topic)
+    }
+
+    fn end(&self) {
+        // Its readers are deleted, and none can come any more.
+        let _ = self.delete();
+    }
+
+    fn typed(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
+/// One whose readers get what they show from readers of the topics that it is made of.
+pub(crate) trait JoinedTopic: DerivedTopic {
+    /// The readers behind a reader of it, disabled, with this QoS: what arrives at them becomes what `rows` shows.
+    fn readers_behind(self: Arc<Self>, rows: &Arc<ReaderInner>, qos: &DataReaderQos)
+    -> Vec<Arc<ReaderInner>>;
 }
 
 /// A topic of which only the samples that satisfy a condition are received. Cheap to clone.
@@ -221,8 +244,7 @@ impl<T: TopicType> TopicDescription for ContentFilteredTopic<T> {
 }
 
 pub(crate) mod sealed {
-    use super::{ContentFilteredTopic, FilteredTopicInner};
-    use crate::multi_topic::MultiTopicInner;
+    use super::{ContentFilteredTopic, FilteredTopicInner, JoinedTopic};
     use crate::topic::{Topic, TopicInner};
     use dunlin_cdr::TopicType;
     use std::sync::Arc;
@@ -239,7 +261,7 @@ pub(crate) mod sealed {
     pub struct TopicSource {
         pub(crate) topic: Arc<TopicInner>,
         pub(crate) filter: Option<Arc<FilteredTopicInner>>,
-        pub(crate) multi: Option<Arc<MultiTopicInner>>,
+        pub(crate) multi: Option<Arc<dyn JoinedTopic>>,
     }
 
     impl TopicSource {
@@ -247,8 +269,9 @@ pub(crate) mod sealed {
             Self { topic: Arc::clone(topic), filter: None, multi: None }
         }
 
-        pub(crate) fn of_multi(multi: &Arc<MultiTopicInner>) -> Self {
-            Self { multi: Some(Arc::clone(multi)), ..Self::of_topic(&multi.topic) }
+        /// A topic of this participant alone, whose readers show what comes to those behind them.
+        pub(crate) fn joined(topic: &Arc<TopicInner>, multi: Arc<dyn JoinedTopic>) -> Self {
+            Self { multi: Some(multi), ..Self::of_topic(topic) }
         }
     }
 
@@ -263,43 +286,6 @@ pub(crate) mod sealed {
             let filter = Some(Arc::clone(&self.inner));
             TopicSource { filter, ..TopicSource::of_topic(&self.inner.topic) }
         }
-    }
-}
-
-/// The content-filtered and multi-topics of a participant, by name.
-#[derive(Default)]
-pub(crate) struct DerivedTopics(Mutex<BTreeMap<String, Weak<dyn Any + Send + Sync>>>);
-
-impl DerivedTopics {
-    /// Whether one of this name exists.
-    pub(crate) fn contains(&self, name: &str) -> bool {
-        lock(&self.0).get(name).is_some_and(|known| known.strong_count() > 0)
-    }
-
-    /// The one of this name.
-    pub(crate) fn get(&self, name: &str) -> Option<Arc<dyn Any + Send + Sync>> {
-        lock(&self.0).get(name).and_then(Weak::upgrade)
-    }
-
-    /// All there are.
-    pub(crate) fn all(&self) -> Vec<Arc<dyn Any + Send + Sync>> {
-        lock(&self.0).values().filter_map(Weak::upgrade).collect()
-    }
-
-    /// Takes one out of the list, so that its name is free.
-    pub(crate) fn remove(&self, name: &str) {
-        lock(&self.0).remove(name);
-    }
-
-    /// Adds one, unless there is one of its name.
-    pub(crate) fn add(&self, name: &str, topic: Weak<dyn Any + Send + Sync>) -> bool {
-        let mut topics = lock(&self.0);
-        topics.retain(|_, known| known.strong_count() > 0);
-        let free = !topics.contains_key(name);
-        if free {
-            topics.insert(name.to_owned(), topic);
-        }
-        free
     }
 }
 

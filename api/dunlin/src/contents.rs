@@ -4,101 +4,27 @@ use crate::builtin::{
     DcpsTopic, ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData,
 };
 use crate::condition::StatusCondition;
+use crate::content_filter::ContentFilteredTopic;
 use crate::content_filter::sealed::TopicSource;
-use crate::content_filter::{ContentFilteredTopic, FilteredTopicInner};
 use crate::entity::EntityError;
 use crate::error::{CreateEntityError, SetQosError, WaitForError};
 use crate::listener::DomainParticipantListener;
-use crate::multi_topic::{MultiTopic, MultiTopicInner};
 use crate::mutex::lock;
-use crate::participant::{DomainParticipant, ParticipantInner};
-use crate::publisher::{Publisher, PublisherState};
+use crate::participant::{DomainParticipant, ParticipantInner, topic_sample};
+use crate::publisher::Publisher;
 use crate::status::StatusMask;
-use crate::subscriber::{Subscriber, SubscriberState};
+use crate::subscriber::Subscriber;
 use crate::topic::{Topic, TopicInner};
 use dunlin_cdr::{DdsType, TopicType};
-use dunlin_core::{Duration, EntityId, EntityKind, Guid, InstanceHandle};
+use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
 use dunlin_qos::{PublisherQos, SubscriberQos, TopicQos};
-use std::any::TypeId;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, Weak};
-
-/// The kind of topics in entity ids: one of those that vendors may choose (RTPS 2.5 §9.3.1.2).
-const TOPIC_KIND: u8 = 0x45;
-
-/// Publishers and subscribers of a participant, and the QoS of those to come.
-#[derive(Default)]
-pub(crate) struct Contents {
-    publishers: Mutex<Vec<Weak<PublisherState>>>,
-    subscribers: Mutex<Vec<Weak<SubscriberState>>>,
-    last_handle: AtomicU32,
-    defaults: Mutex<Defaults>,
-}
-
-#[derive(Default)]
-struct Defaults {
-    topic: TopicQos,
-    publisher: PublisherQos,
-    subscriber: SubscriberQos,
-}
-
-fn live<T>(list: &Mutex<Vec<Weak<T>>>) -> Vec<Arc<T>> {
-    lock(list).iter().filter_map(Weak::upgrade).collect()
-}
-
-fn add<T>(list: &Mutex<Vec<Weak<T>>>, one: &Arc<T>) {
-    let mut list = lock(list);
-    list.retain(|known| known.strong_count() > 0);
-    list.push(Arc::downgrade(one));
-}
+use std::sync::Arc;
 
 impl ParticipantInner {
-    fn handle(&self, kind: u8) -> InstanceHandle {
-        let [_, a, b, c] =
-            self.contents.last_handle.fetch_add(1, Ordering::Relaxed).wrapping_add(1).to_be_bytes();
-        Guid::new(self.engine().guid_prefix(), EntityId([a, b, c, kind])).into()
-    }
-
-    /// A handle for a publisher or subscriber.
-    pub(crate) fn next_handle(&self, kind: EntityKind) -> InstanceHandle {
-        self.handle(if kind == EntityKind::WriterGroup { 0x08 } else { 0x09 })
-    }
-
-    pub(crate) fn topic_handle(&self) -> InstanceHandle {
-        self.handle(TOPIC_KIND)
-    }
-
-    /// What a participant created can be enabled when it is.
-    pub(crate) fn check_enabled(&self) -> Result<(), CreateEntityError> {
-        if self.entity.is_enabled() { Ok(()) } else { Err(CreateEntityError::FactoryNotEnabled) }
-    }
-
-    pub(crate) fn add_publisher(&self, group: &Arc<PublisherState>) {
-        add(&self.contents.publishers, group);
-    }
-
-    pub(crate) fn add_subscriber(&self, group: &Arc<SubscriberState>) {
-        add(&self.contents.subscribers, group);
-    }
-
-    fn publishers(&self) -> Vec<Arc<PublisherState>> {
-        live(&self.contents.publishers).into_iter().filter(|group| !group.entity.is_deleted()).collect()
-    }
-
-    fn subscribers(&self) -> Vec<Arc<SubscriberState>> {
-        live(&self.contents.subscribers).into_iter().filter(|group| !group.entity.is_deleted()).collect()
-    }
-
     fn delete_derived_topics(&self) {
         for derived in self.derived_topics.all() {
-            if let Some(filtered) = derived.downcast_ref::<FilteredTopicInner>() {
-                // Its readers are deleted, and none can come any more.
-                let _ = filtered.delete();
-                self.derived_topics.remove(filtered.name());
-            } else if let Some(joined) = derived.downcast_ref::<MultiTopicInner>() {
-                joined.topic.entity.delete();
-                self.derived_topics.remove(&joined.topic.name);
-            }
+            derived.end();
+            self.derived_topics.remove(derived.name());
         }
     }
 
@@ -118,17 +44,12 @@ impl ParticipantInner {
     }
 
     /// Whether an endpoint or another topic uses a topic.
-    fn uses(&self, topic: &Arc<TopicInner>) -> bool {
+    pub(crate) fn uses(&self, topic: &Arc<TopicInner>) -> bool {
         let writers = self.publishers().into_iter().flat_map(|group| group.writers());
         let readers = self.subscribers().into_iter().flat_map(|group| group.readers());
         writers.into_iter().any(|writer| Arc::ptr_eq(&writer.topic, topic))
             || readers.into_iter().any(|reader| Arc::ptr_eq(&reader.topic, topic))
-            || self.derived_topics.all().iter().any(|derived| {
-                let filtered = derived.downcast_ref::<FilteredTopicInner>();
-                let joined = derived.downcast_ref::<MultiTopicInner>();
-                filtered.is_some_and(|filtered| Arc::ptr_eq(&filtered.topic, topic))
-                    || joined.is_some_and(|joined| joined.uses(topic))
-            })
+            || self.derived_topics.all().iter().any(|derived| derived.uses(topic))
     }
 }
 
@@ -157,37 +78,7 @@ impl FindTopicError {
     }
 }
 
-/// What [`DomainParticipant::lookup_topicdescription`] finds.
-#[derive(Clone, Debug)]
-pub enum FoundTopic<T: DdsType> {
-    /// A topic.
-    Topic(Topic<T>),
-    /// A content-filtered topic.
-    ContentFilteredTopic(ContentFilteredTopic<T>),
-    /// A multi-topic.
-    MultiTopic(MultiTopic<T>),
-}
-
 impl DomainParticipant {
-    /// lookup_topicdescription: the topic, content-filtered topic or multi-topic of this name and type in this participant; of
-    /// several topics the oldest.
-    #[must_use]
-    pub fn lookup_topicdescription<T: DdsType>(&self, name: &str) -> Option<FoundTopic<T>> {
-        let fits = |topic: &TopicInner| topic.type_id == TypeId::of::<T>();
-        if let Some(topic) = self.inner().find_topic(name).filter(|topic| fits(topic)) {
-            return Some(FoundTopic::Topic(Topic::new(topic)));
-        }
-        let derived = self.inner().derived_topics.get(name)?;
-        match Arc::downcast::<FilteredTopicInner>(derived) {
-            Ok(filtered) => fits(&filtered.topic)
-                .then(|| FoundTopic::ContentFilteredTopic(ContentFilteredTopic::new(filtered))),
-            Err(derived) => {
-                let multi = Arc::downcast::<MultiTopicInner>(derived).ok()?;
-                fits(&multi.topic).then(|| FoundTopic::MultiTopic(MultiTopic::new(multi)))
-            }
-        }
-    }
-
     /// find_topic: waits until this participant has a topic of this name, or an endpoint of another one names it, and makes
     /// another one of that name (see [`Topic`]), with the policies of that topic or endpoint.
     ///
@@ -309,26 +200,6 @@ impl DomainParticipant {
             return Err(EntityError::Foreign);
         }
         topic.inner.delete()?;
-        self.inner().derived_topics.remove(topic.name());
-        Ok(())
-    }
-
-    /// delete_multitopic: it ends although there are handles to it, and its name is free.
-    ///
-    /// # Errors
-    /// [`EntityError::InUse`] while it has readers; [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
-    pub fn delete_multitopic<T: DdsType>(&self, topic: &MultiTopic<T>) -> Result<(), EntityError> {
-        let entity = &topic.inner.topic.entity;
-        if !self.inner().owns(&topic.inner.topic) {
-            return Err(EntityError::Foreign);
-        }
-        entity.check()?;
-        if self.inner().uses(&topic.inner.topic) {
-            return Err(EntityError::InUse);
-        }
-        if !entity.delete() {
-            return Err(EntityError::AlreadyDeleted);
-        }
         self.inner().derived_topics.remove(topic.name());
         Ok(())
     }
@@ -486,7 +357,7 @@ impl DomainParticipant {
         let writers = engine.discovered_writers().into_iter().map(|writer| writer.guid);
         let readers = engine.discovered_readers().into_iter().map(|reader| reader.guid);
         let mut topics: Vec<DcpsTopic> =
-            writers.chain(readers).filter_map(|guid| crate::builtin::topic_sample(engine, guid)).collect();
+            writers.chain(readers).filter_map(|guid| topic_sample(engine, guid)).collect();
         topics.sort_by_key(|topic| topic.key);
         topics.dedup_by_key(|topic| topic.key);
         topics

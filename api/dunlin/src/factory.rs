@@ -2,29 +2,17 @@
 
 use crate::entity::EntityError;
 use crate::error::{CreateParticipantError, SetQosError};
-use crate::mutex::lock;
-use crate::participant::{DomainParticipant, DomainParticipantBuilder, ParticipantInner};
+use crate::participant::{DomainParticipant, DomainParticipantBuilder, ParticipantInner, registry};
 use dunlin_core::DomainId;
 use dunlin_driver::machine;
 use dunlin_qos::{DomainParticipantFactoryQos, DomainParticipantQos};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::Arc;
 
 /// Makes and finds the participants of this process. There is one; [`DomainParticipant::builder`] begins with its settings too.
 #[derive(Debug)]
 pub struct DomainParticipantFactory(());
 
 static FACTORY: DomainParticipantFactory = DomainParticipantFactory(());
-static PARTICIPANTS: Mutex<Vec<Weak<ParticipantInner>>> = Mutex::new(Vec::new());
-static DEFAULT_QOS: Mutex<Option<DomainParticipantQos>> = Mutex::new(None);
-static QOS: Mutex<Option<DomainParticipantFactoryQos>> = Mutex::new(None);
-
-/// Makes a participant known to [`DomainParticipantFactory::lookup_participant`].
-pub(crate) fn register(participant: &Arc<ParticipantInner>) {
-    let mut participants = lock(&PARTICIPANTS);
-    participants.retain(|known| known.strong_count() > 0);
-    participants.push(Arc::downgrade(participant));
-}
-
 /// Whether a participant lives on the machine of this thread: a node of a simulation does not find those of others.
 fn is_here(participant: &ParticipantInner) -> bool {
     match (participant.machine(), machine::entered()) {
@@ -59,7 +47,7 @@ impl DomainParticipantFactory {
     #[must_use]
     pub fn lookup_participant(&self, domain: DomainId) -> Option<DomainParticipant> {
         // Taken out first: dropping the last handle to one of them must not happen under the lock.
-        let all: Vec<_> = lock(&PARTICIPANTS).iter().filter_map(Weak::upgrade).collect();
+        let all = registry::participants();
         let mut here = all.into_iter().map(DomainParticipant::from_inner).filter(|participant| {
             let inner = participant.inner();
             participant.domain_id() == domain && !inner.entity.is_deleted() && is_here(inner)
@@ -85,19 +73,19 @@ impl DomainParticipantFactory {
     /// get_qos.
     #[must_use]
     pub fn qos(&self) -> DomainParticipantFactoryQos {
-        lock(&QOS).unwrap_or_default()
+        registry::factory_qos()
     }
 
     /// set_qos: for participants made from now on, by this factory, [`DomainParticipant::new`] or a new
     /// [`DomainParticipant::builder`].
     pub fn set_qos(&self, qos: &DomainParticipantFactoryQos) {
-        *lock(&QOS) = Some(*qos);
+        registry::set_factory_qos(*qos);
     }
 
     /// get_default_participant_qos.
     #[must_use]
     pub fn default_participant_qos(&self) -> DomainParticipantQos {
-        lock(&DEFAULT_QOS).clone().unwrap_or_default()
+        registry::default_qos()
     }
 
     /// set_default_participant_qos: for participants made from now on, by this factory, [`DomainParticipant::new`] or a new
@@ -108,7 +96,7 @@ impl DomainParticipantFactory {
     pub fn set_default_participant_qos(&self, qos: &DomainParticipantQos) -> Result<(), SetQosError> {
         qos.check_consistency()?;
         qos.check_supported()?;
-        *lock(&DEFAULT_QOS) = Some(qos.clone());
+        registry::set_default_qos(qos.clone());
         Ok(())
     }
 }

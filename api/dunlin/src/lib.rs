@@ -75,10 +75,14 @@ mod any;
 mod architecture;
 mod builtin;
 mod by_handle;
+mod cause;
 mod condition;
 mod consumer;
 mod content_filter;
 mod contents;
+mod datareaders;
+mod datawriters;
+mod derived_topic;
 mod dynamic;
 mod endpoint_qos;
 mod entity;
@@ -86,6 +90,7 @@ mod error;
 mod event_descriptor;
 mod explain;
 mod factory;
+mod found_topic;
 mod group_access;
 pub mod host;
 mod listener;
@@ -94,12 +99,15 @@ mod logging;
 mod multi_topic;
 mod mutex;
 mod participant;
+mod participant_types;
 mod peers;
+mod place;
 mod process;
 mod propagation;
 mod publisher;
 mod qos_cell;
 mod query;
+mod query_condition;
 mod reader;
 mod reader_inner;
 mod representation;
@@ -110,8 +118,8 @@ mod serialized;
 mod signal;
 #[cfg(feature = "sim")]
 pub mod sim;
-mod sink;
 pub mod statistics;
+mod statistics_writer;
 mod status;
 mod stream;
 mod subscriber;
@@ -133,9 +141,10 @@ pub use builtin::{
     DcpsParticipant, DcpsPublication, DcpsSubscription, DcpsTopic, ParticipantBuiltinTopicData,
     PublicationBuiltinTopicData, SubscriptionBuiltinTopicData,
 };
+pub use cause::{Barrier, Cause};
 pub use condition::{Condition, GuardCondition, StatusCondition, WaitError, WaitSet};
 pub use content_filter::{ContentFilteredTopic, TopicDescription};
-pub use contents::{FindTopicError, FoundTopic};
+pub use contents::FindTopicError;
 pub use dunlin_buf::SharedBytes;
 pub use dunlin_cache::{
     InstanceState, InstanceStateMask, SampleInfo, SampleState, SampleStateMask, ViewState, ViewStateMask,
@@ -151,8 +160,7 @@ pub use dunlin_config as config;
 pub use dunlin_config::Config;
 pub use dunlin_core::{
     DomainId, Duration, EntityId, EntityKind, Guid, GuidPrefix, InstanceHandle, Locator, Misbehaviour,
-    MisbehaviourCounts, ReturnCode,
-    SampleIdentity, SequenceNumber, VendorId, WallTime,
+    MisbehaviourCounts, ReturnCode, SampleIdentity, SequenceNumber, VendorId, WallTime,
 };
 pub use dunlin_derive::{CdrRead, CdrWrite};
 /// Types and values known at run time.
@@ -180,8 +188,9 @@ pub use error::{
     ReadError, ReplyError, RequestError, SetQosError, WaitForError, WriteError,
 };
 pub use event_descriptor::EventDescriptor;
-pub use explain::{Against, Barrier, Cause, EndpointInfo, Explanation, Note, Pair};
+pub use explain::{Against, EndpointInfo, Explanation, Note, Pair};
 pub use factory::DomainParticipantFactory;
+pub use found_topic::FoundTopic;
 pub use listener::{
     DataReaderListener, DataWriterListener, DomainParticipantListener, PublisherListener, SubscriberListener,
     TopicListener,
@@ -193,7 +202,7 @@ pub use participant::{DomainParticipant, DomainParticipantBuilder};
 pub use peers::{MatchedReaderState, MatchedWriterState};
 pub use process::ProcessInfo;
 pub use publisher::Publisher;
-pub use query::QueryCondition;
+pub use query_condition::QueryCondition;
 pub use reader::{DataReader, ReadCondition, StateMasks};
 pub use sample::{RawSample, Sample};
 pub use serialized::SerializedData;

@@ -6,17 +6,19 @@ mod join;
 mod plan;
 mod side;
 
-pub(crate) use feed::Feed;
-
-use crate::content_filter::{TopicDescription, sealed};
-use crate::error::{ExpressionError, MultiTopicError};
+use crate::content_filter::{JoinedTopic, TopicDescription, sealed};
+use crate::derived_topic::DerivedTopic;
+use crate::entity::EntityError;
+use crate::error::{CreateEntityError, ExpressionError, MultiTopicError};
 use crate::mutex::lock;
-use crate::participant::{DomainParticipant, ParticipantInner};
+use crate::participant::{DomainParticipant, ParticipantInner, is_usable};
+use crate::reader_inner::ReaderInner;
 use crate::topic::TopicInner;
 use dunlin_cdr::{DdsType, TypeSupport, TypeSupportOf, description};
 use dunlin_filter::{Filter, FilterError, Place, TopicExpression};
-use dunlin_qos::TopicQos;
+use dunlin_qos::{DataReaderQos, TopicQos};
 use plan::Plan;
+use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -33,11 +35,6 @@ pub(crate) struct MultiTopicInner {
 }
 
 impl MultiTopicInner {
-    /// Whether it joins a topic.
-    pub(crate) fn uses(&self, topic: &Arc<TopicInner>) -> bool {
-        self.plan.sides.iter().any(|side| Arc::ptr_eq(&side.topic, topic))
-    }
-
     pub(crate) fn new<T: DdsType>(
         participant: &Arc<ParticipantInner>,
         name: &str,
@@ -73,6 +70,34 @@ impl MultiTopicInner {
     /// The condition in force.
     pub(crate) fn filter(&self) -> Arc<Filter> {
         Arc::clone(&lock(&self.filter))
+    }
+}
+
+impl DerivedTopic for MultiTopicInner {
+    fn name(&self) -> &str {
+        &self.topic.name
+    }
+
+    fn uses(&self, topic: &Arc<TopicInner>) -> bool {
+        self.plan.sides.iter().any(|side| Arc::ptr_eq(&side.topic, topic))
+    }
+
+    fn end(&self) {
+        self.topic.entity.delete();
+    }
+
+    fn typed(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
+impl JoinedTopic for MultiTopicInner {
+    fn readers_behind(
+        self: Arc<Self>,
+        rows: &Arc<ReaderInner>,
+        qos: &DataReaderQos,
+    ) -> Vec<Arc<ReaderInner>> {
+        feed::readers_behind(&self, rows, qos)
     }
 }
 
@@ -174,6 +199,50 @@ impl<T: DdsType> TopicDescription for MultiTopic<T> {
 
 impl<T: DdsType> sealed::Source for MultiTopic<T> {
     fn source(&self) -> sealed::TopicSource {
-        sealed::TopicSource::of_multi(&self.inner)
+        sealed::TopicSource::joined(&self.inner.topic, Arc::clone(&self.inner) as Arc<dyn JoinedTopic>)
+    }
+}
+
+impl DomainParticipant {
+    /// create_multitopic: readers created for it receive the rows of type `T` that `expression` makes of the topics it
+    /// names, which have to exist in this participant. `parameters` are the values of `%0`, `%1` and so on in it. See
+    /// [`MultiTopic`].
+    ///
+    /// # Errors
+    /// An expression that does not fit the topics or the type of the rows; a name that is in use.
+    pub fn create_multitopic<T: DdsType>(
+        &self,
+        name: &str,
+        expression: &str,
+        parameters: &[impl AsRef<str>],
+    ) -> Result<MultiTopic<T>, CreateEntityError> {
+        self.inner().entity.check()?;
+        if !is_usable(name) {
+            return Err(CreateEntityError::BadName);
+        }
+        let multi = Arc::new(MultiTopicInner::new::<T>(self.inner(), name, expression, parameters)?);
+        let weak = Arc::downgrade(&multi);
+        self.inner().add_derived_topic(name, weak)?;
+        Ok(MultiTopic::new(multi))
+    }
+
+    /// delete_multitopic: it ends although there are handles to it, and its name is free.
+    ///
+    /// # Errors
+    /// [`EntityError::InUse`] while it has readers; [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
+    pub fn delete_multitopic<T: DdsType>(&self, topic: &MultiTopic<T>) -> Result<(), EntityError> {
+        let entity = &topic.inner.topic.entity;
+        if !self.inner().owns(&topic.inner.topic) {
+            return Err(EntityError::Foreign);
+        }
+        entity.check()?;
+        if self.inner().uses(&topic.inner.topic) {
+            return Err(EntityError::InUse);
+        }
+        if !entity.delete() {
+            return Err(EntityError::AlreadyDeleted);
+        }
+        self.inner().derived_topics.remove(topic.name());
+        Ok(())
     }
 }

@@ -1,22 +1,19 @@
 //! DomainParticipant (DDS 1.4 §2.2.2.2.1).
 
 use crate::architecture::Servers;
-use crate::builtin::Feeds;
 use crate::builtin::{
     ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData,
 };
-use crate::content_filter::{ContentFilteredTopic, DerivedTopics, FilteredTopicInner};
-use crate::contents::Contents;
+use crate::content_filter::{ContentFilteredTopic, FilteredTopicInner};
+use crate::derived_topic::{DerivedTopic, DerivedTopics};
 use crate::endpoint_qos::EntityQos;
 use crate::entity::{Entity, EntityError};
 use crate::error::{CreateEntityError, CreateParticipantError, SetQosError};
 use crate::listener::{DomainParticipantListener, PublisherListener, SubscriberListener, TopicListener};
-use crate::multi_topic::{MultiTopic, MultiTopicInner};
 use crate::mutex::lock;
 use crate::publisher::{Publisher, put_urgent_first};
 use crate::qos_cell::QosCell;
 use crate::reader_inner::ReaderInner;
-use crate::sink::Sink;
 use crate::statistics::Statistics;
 use crate::status::StatusMask;
 use crate::subscriber::Subscriber;
@@ -29,31 +26,39 @@ use dunlin_config::Config;
 use dunlin_core::{DomainId, Guid, GuidPrefix, MonoTime, Now, WallTime};
 use dunlin_driver::{CannotWait, Session};
 use dunlin_engine::{
-    CreateError, LocalType, Misbehaved, Output, ParticipantStats, PublisherGroup, ReaderPolicies, ReaderSlot, ReaderSpec,
-    SetEnd, SubscriberGroup, WriteRequest, WriterPolicies, WriterSlot, WriterSpec,
+    CreateError, LocalType, Misbehaved, Output, ParticipantStats, PublisherGroup, ReaderPolicies, ReaderSlot,
+    ReaderSpec, SetEnd, SubscriberGroup, WriteRequest, WriterPolicies, WriterSlot, WriterSpec,
 };
 use dunlin_qos::{
     DomainParticipantQos, Presentation, PresentationAccessScope, PublisherQos, SubscriberQos, TopicQos,
 };
 use dunlin_transport::TransportStats;
-use std::any::{Any, TypeId};
+use std::any::TypeId;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, Weak};
 
 mod at_exit;
+mod belongings;
 mod builder;
+mod builtin_feeds;
 mod direct_write;
 mod durability;
 mod known_topics;
 mod leaving;
+pub(crate) mod registry;
+mod sink;
 mod waiting;
 mod writing;
 
+pub(crate) use builtin_feeds::{builtin_reader, topic_sample};
 pub(crate) use writing::Room;
 
 use at_exit::Presence;
+use belongings::Contents;
 pub use builder::DomainParticipantBuilder;
+use builtin_feeds::BuiltinFeeds;
 use known_topics::KnownTopics;
+use sink::Sink;
 
 /// Octets of the longest topic or type name, so that its terminating NUL makes 256.
 const MAX_NAME: usize = 255;
@@ -74,7 +79,7 @@ pub(crate) struct ParticipantInner {
     pub(crate) registered_types: RegisteredTypes,
     pub(crate) entity: Entity<dyn DomainParticipantListener>,
     pub(crate) contents: Contents,
-    pub(crate) builtin: Mutex<Feeds>,
+    pub(crate) builtin: Mutex<BuiltinFeeds>,
     pub(crate) statistics: Statistics,
     /// Durable samples are those of their writers, also where a service should keep them.
     durable_is_local: bool,
@@ -107,11 +112,7 @@ pub struct DomainParticipant {
 
 /// What applies when the application gives no configuration: file and environment, or what the simulator says.
 fn default_config() -> Result<Config, dunlin_config::ConfigError> {
-    #[cfg(feature = "sim")]
-    if let Some(config) = crate::sim::config_of_node() {
-        return Ok(config);
-    }
-    Config::load()
+    crate::place::present().map_or_else(Config::load, |place| Ok(place.config()))
 }
 
 impl DomainParticipant {
@@ -273,28 +274,6 @@ impl DomainParticipant {
         Ok(ContentFilteredTopic::new(filtered))
     }
 
-    /// create_multitopic: readers created for it receive the rows of type `T` that `expression` makes of the topics it
-    /// names, which have to exist in this participant. `parameters` are the values of `%0`, `%1` and so on in it. See
-    /// [`MultiTopic`].
-    ///
-    /// # Errors
-    /// An expression that does not fit the topics or the type of the rows; a name that is in use.
-    pub fn create_multitopic<T: DdsType>(
-        &self,
-        name: &str,
-        expression: &str,
-        parameters: &[impl AsRef<str>],
-    ) -> Result<MultiTopic<T>, CreateEntityError> {
-        self.inner.entity.check()?;
-        if !is_usable(name) {
-            return Err(CreateEntityError::BadName);
-        }
-        let multi = Arc::new(MultiTopicInner::new::<T>(&self.inner, name, expression, parameters)?);
-        let weak = Arc::downgrade(&multi);
-        self.inner.add_derived_topic(name, weak)?;
-        Ok(MultiTopic::new(multi))
-    }
-
     /// create_publisher, with a QoS or [`PUBLISHER_QOS_DEFAULT`](crate::PUBLISHER_QOS_DEFAULT).
     ///
     /// # Errors
@@ -385,7 +364,7 @@ impl DomainParticipant {
         qos: impl Into<EntityQos<'q, DomainParticipantQos>>,
     ) -> Result<(), SetQosError> {
         self.inner.entity.check()?;
-        let default = || crate::DomainParticipantFactory::instance().default_participant_qos();
+        let default = registry::default_qos;
         let new = &*qos.into().or_else(default);
         new.check_consistency()?;
         new.check_supported()?;
@@ -585,10 +564,10 @@ impl ParticipantInner {
     }
 
     /// Takes a name for a topic that others are behind.
-    fn add_derived_topic(
+    pub(crate) fn add_derived_topic(
         &self,
         name: &str,
-        topic: Weak<dyn Any + Send + Sync>,
+        topic: Weak<dyn DerivedTopic>,
     ) -> Result<(), CreateEntityError> {
         let topics = lock(&self.topics);
         let taken = topics.of(name).next().is_some();

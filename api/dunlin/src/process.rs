@@ -125,6 +125,16 @@ fn name_of<'a>(users: &'a str, id: &str) -> Option<&'a str> {
     })
 }
 
+/// A participant for people: its name and its process, as far as they are known.
+pub(crate) fn who(name: &str, process: &ProcessInfo) -> Option<String> {
+    match (name.is_empty(), process.is_unknown()) {
+        (false, false) => Some(format!("'{name}' ({process})")),
+        (false, true) => Some(format!("'{name}'")),
+        (true, false) => Some(process.to_string()),
+        (true, true) => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

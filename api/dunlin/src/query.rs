@@ -1,15 +1,13 @@
-//! QueryCondition (DDS 1.4 §2.2.2.5.9) and reading by it.
+//! Queries (DDS 1.4 §2.2.2.5.9), and reading by them.
 
 use crate::error::{ExpressionError, ReadError};
 use crate::mutex::lock;
-use crate::reader::ReadCondition;
 use crate::reader_inner::ReaderInner;
 use dunlin_cache::{CachedSample, InstanceSelect, SampleData, Selection};
 use dunlin_cdr::{DecodeOptions, TypeDescription};
 use dunlin_core::{Guid, InstanceHandle, SequenceNumber};
 use dunlin_filter::{Filter, SortKey};
 use std::collections::BTreeMap;
-use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
 /// The query of a condition; replaced as a whole, so that no lock is held while it is evaluated.
@@ -28,60 +26,17 @@ impl Query {
     pub(crate) fn filter(&self) -> Arc<Filter> {
         Arc::clone(&lock(&self.0))
     }
-}
 
-/// Selects samples by their states and by a condition on their contents; true while the reader has such a sample. Use it
-/// like the [`ReadCondition`] that it is.
-///
-/// Of samples without data, which tell that an instance ended, a condition about the key alone selects those whose key
-/// satisfies it; any other condition selects none.
-#[derive(Clone, Debug)]
-pub struct QueryCondition {
-    condition: ReadCondition,
-    query: Arc<Query>,
-}
-
-impl QueryCondition {
-    pub(crate) fn new(condition: ReadCondition, query: Arc<Query>) -> Self {
-        Self { condition, query }
-    }
-
-    /// get_query_expression.
-    #[must_use]
-    pub fn query_expression(&self) -> String {
-        self.query.filter().expression().to_owned()
-    }
-
-    /// get_query_parameters.
-    #[must_use]
-    pub fn query_parameters(&self) -> Vec<String> {
-        self.query.filter().parameters().to_vec()
-    }
-
-    /// set_query_parameters: wait-sets look at the condition again.
+    /// set_query_parameters.
     ///
     /// # Errors
-    /// Parameters that are missing or do not fit the members they are compared with, and nothing has changed then;
-    /// [`ExpressionError::AlreadyDeleted`].
-    pub fn set_query_parameters(&self, parameters: &[impl AsRef<str>]) -> Result<(), ExpressionError> {
-        if self.condition.is_deleted() {
-            return Err(ExpressionError::AlreadyDeleted);
-        }
-        let mut present = lock(&self.query.0);
+    /// Parameters that are missing or do not fit the members they are compared with; nothing has changed then.
+    pub(crate) fn set_parameters(&self, parameters: &[impl AsRef<str>]) -> Result<(), ExpressionError> {
+        let mut present = lock(&self.0);
         let mut changed = Filter::clone(&present);
         changed.set_parameters(parameters)?;
         *present = Arc::new(changed);
-        drop(present);
-        self.condition.raise();
         Ok(())
-    }
-}
-
-impl Deref for QueryCondition {
-    type Target = ReadCondition;
-
-    fn deref(&self) -> &ReadCondition {
-        &self.condition
     }
 }
 

@@ -1,16 +1,12 @@
 //! DataReader (DDS 1.4 §2.2.2.5.3).
 
-use crate::any::AnyDataReader;
 use crate::builtin::PublicationBuiltinTopicData;
 use crate::condition::{Condition, StatusCondition};
-use crate::content_filter::ContentFilteredTopic;
-use crate::contents::FoundTopic;
 use crate::endpoint_qos::EndpointQos;
 use crate::entity::EntityError;
-use crate::error::{CreateEntityError, ExpressionError, NotMatched, ReadError, SetQosError, WaitForError};
+use crate::error::{CreateEntityError, NotMatched, ReadError, SetQosError, WaitForError};
 use crate::listener::DataReaderListener;
-use crate::multi_topic::MultiTopic;
-use crate::query::{Query, QueryCondition, satisfies};
+use crate::query::Query;
 use crate::reader_inner::{ErasedReaderListener, ReaderInner};
 use crate::representation;
 use crate::sample::{RawSample, Sample};
@@ -18,13 +14,11 @@ use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessChangedStatus, MatchedStatus, SampleLostStatus,
     SampleRejectedStatus, StatusMask,
 };
-use crate::stream::SampleStream;
 use crate::subscriber::Subscriber;
-use crate::topic::Topic;
 use dunlin_cache::{
-    CachedSample, InstanceSelect, InstanceStateMask, SampleData, SampleStateMask, Selection, ViewStateMask,
+    CachedSample, InstanceSelect, InstanceStateMask, SampleStateMask, Selection, ViewStateMask,
 };
-use dunlin_cdr::{DdsType, DecodeOptions, Limits, TopicType};
+use dunlin_cdr::{DecodeOptions, Limits, TopicType};
 use dunlin_core::{Duration, Guid, InstanceHandle, SampleIdentity, VendorId};
 use dunlin_engine::{ContentFilterStats, ReaderStats};
 use dunlin_qos::DataReaderQos;
@@ -101,10 +95,18 @@ impl ReadCondition {
         self.states
     }
 
-    /// get_datareader; `None` once its last handle is gone.
-    #[must_use]
-    pub fn datareader(&self) -> Option<AnyDataReader> {
-        self.reader.upgrade().map(AnyDataReader::from_core)
+    pub(crate) fn of_query(
+        reader: std::sync::Weak<ReaderInner>,
+        states: StateMasks,
+        query: Arc<Query>,
+        condition: Condition,
+    ) -> Self {
+        Self { reader, states, query: Some(query), condition }
+    }
+
+    /// The reader; `None` once its last handle is gone.
+    pub(crate) fn reader(&self) -> Option<Arc<ReaderInner>> {
+        self.reader.upgrade()
     }
 
     pub(crate) fn is_deleted(&self) -> bool {
@@ -438,13 +440,6 @@ impl<T: TopicType> DataReader<T> {
         self.core.commit(through)
     }
 
-    /// An endless stream of taken samples for async code, on any executor. With access scope GROUP each look into the
-    /// reader is an access of its own.
-    #[must_use]
-    pub fn stream(&self) -> SampleStream<T> {
-        SampleStream::new(self.clone())
-    }
-
     /// create_readcondition: while it exists the reader cannot be deleted. The reader need not be enabled.
     ///
     /// # Errors
@@ -486,38 +481,6 @@ impl<T: TopicType> DataReader<T> {
         self.core.check()?;
         self.core.delete_conditions();
         Ok(())
-    }
-
-    /// create_querycondition: selects by a query in the language described at [`filter`](crate::filter), which may end
-    /// with ORDER BY and fields: samples are then read and taken in that order.
-    ///
-    /// # Errors
-    /// A query that does not fit the type, or parameters that are missing or do not fit.
-    pub fn create_querycondition(
-        &self,
-        states: StateMasks,
-        expression: &str,
-        parameters: &[impl AsRef<str>],
-    ) -> Result<QueryCondition, ExpressionError> {
-        self.core.check()?;
-        let description = self.core.topic.description().ok_or(ExpressionError::NoDescription)?;
-        let query = Arc::new(Query::new(description, expression, parameters)?);
-        let reader = Arc::downgrade(&self.core);
-        let wanted = selection(1, states, InstanceSelect::Any);
-        let trigger = {
-            let (reader, query) = (reader.clone(), Arc::clone(&query));
-            move || {
-                let (core, query) = (reader.upgrade(), query.filter());
-                let mut matches = |sample: &SampleData<'_>| satisfies(&query, sample);
-                core.is_some_and(|core| {
-                    core.enabled().is_ok_and(|slot| slot.has_matching_where(&wanted, &mut matches))
-                })
-            }
-        };
-        let condition = Condition::new(Arc::clone(&self.core.signal), trigger);
-        self.core.add_condition(&condition, &wanted);
-        let condition = ReadCondition { reader, states, query: Some(Arc::clone(&query)), condition };
-        Ok(QueryCondition::new(condition, query))
     }
 
     /// lookup_instance: the handle of the instance that the key of `sample` names;
@@ -731,19 +694,6 @@ impl<T: TopicType> DataReader<T> {
     #[must_use]
     pub fn undecodable_count(&self) -> u32 {
         self.core.undecodable.load(Ordering::Relaxed)
-    }
-}
-
-impl<T: DdsType> DataReader<T> {
-    /// get_topicdescription: the topic, content-filtered topic or multi-topic it was made for.
-    #[must_use]
-    pub fn topic_description(&self) -> FoundTopic<T> {
-        let source = self.core.source();
-        match (source.filter, source.multi) {
-            (Some(filtered), _) => FoundTopic::ContentFilteredTopic(ContentFilteredTopic::new(filtered)),
-            (None, Some(multi)) => FoundTopic::MultiTopic(MultiTopic::new(multi)),
-            (None, None) => FoundTopic::Topic(Topic::new(source.topic)),
-        }
     }
 }
 

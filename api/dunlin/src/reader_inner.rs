@@ -1,9 +1,11 @@
 //! What all handles of one data reader share, without the type of its samples.
 
+mod behind;
+
 use crate::builtin::PublicationBuiltinTopicData;
 use crate::condition::{Condition, ConditionCore, StatusCondition};
-use crate::content_filter::FilteredTopicInner;
 use crate::content_filter::sealed::TopicSource;
+use crate::content_filter::{FilteredTopicInner, JoinedTopic};
 use crate::entity::{Deleted, Life, ListenerSlot, OwnCondition, Unusable, endpoint_condition};
 use crate::error::{CreateEntityError, ReadError, SetQosError, WaitForError};
 use crate::mutex::lock;
@@ -53,8 +55,9 @@ pub(crate) struct ReaderInner {
     /// Of a content-filtered topic.
     filter: Option<Arc<FilteredTopicInner>>,
     /// Of a multi-topic.
-    multi: Option<Arc<crate::multi_topic::MultiTopicInner>>,
-    feed: OnceLock<crate::multi_topic::Feed>,
+    multi: Option<Arc<dyn JoinedTopic>>,
+    /// The readers of the topics that it joins, whose data it shows.
+    behind: OnceLock<Vec<Arc<ReaderInner>>>,
     pub subscriber: Subscriber,
     /// The writer of replies, if it reads requests.
     pub related: Option<Guid>,
@@ -96,7 +99,7 @@ impl ReaderInner {
             topic,
             filter,
             multi,
-            feed: OnceLock::new(),
+            behind: OnceLock::new(),
             subscriber,
             related,
             rows: None,
@@ -135,7 +138,8 @@ impl ReaderInner {
         if made? {
             // Of several threads that enable the reader one feeds it.
             if let Some(multi) = &self.multi {
-                self.feed.get_or_init(|| crate::multi_topic::Feed::new(self, multi)).start()?;
+                let make = || Arc::clone(multi).readers_behind(self, &self.qos_behind());
+                self.behind.get_or_init(make).iter().try_for_each(Self::enable)?;
             }
         }
         // Who changed the QoS or deleted the reader before that found nothing in the engine to change or to delete.
@@ -199,10 +203,8 @@ impl ReaderInner {
         let slot = if *left { None } else { self.slot.get() };
         *left |= slot.is_some();
         drop(left);
-        if let Some(feed) = self.feed.get() {
-            feed.readers.iter().for_each(|reader| {
-                reader.close();
-            });
+        for reader in self.readers_behind() {
+            reader.close();
         }
         if let Some(slot) = slot {
             self.participant.delete_reader(slot);
@@ -235,9 +237,7 @@ impl ReaderInner {
             // It can only have been deleted: what is immutable is held, and what is set was checked.
             let _ = self.participant.set_reader_policies(slot, || self.policies());
         }
-        if let Some(feed) = self.feed.get() {
-            feed.follow(self);
-        }
+        self.refresh_behind();
     }
 
     /// Applies changed parameters of the content-filtered topic.
@@ -420,8 +420,7 @@ impl ReaderInner {
     /// Of a reader of rows, with those of the readers behind it.
     fn samples_lost(&self) -> i32 {
         let of = |core: &Self| core.slot.get().map_or(0, |slot| slot.samples_lost());
-        let behind = self.feed.get().into_iter().flat_map(|feed| &feed.readers);
-        let total = behind.fold(of(self), |sum, reader| sum.saturating_add(of(reader)));
+        let total = self.readers_behind().iter().fold(of(self), |sum, reader| sum.saturating_add(of(reader)));
         i32::try_from(total).unwrap_or(i32::MAX)
     }
 
@@ -518,16 +517,15 @@ impl ReaderInner {
 
     /// The readers that match writers: itself, or those behind it of a multi-topic.
     pub(crate) fn parts(self: &Arc<Self>) -> Vec<Arc<Self>> {
-        self.feed.get().map_or_else(|| vec![Arc::clone(self)], |feed| feed.readers.clone())
+        self.behind.get().cloned().unwrap_or_else(|| vec![Arc::clone(self)])
     }
 
     pub(crate) fn wait_for_historical_data(self: &Arc<Self>, timeout: Duration) -> Result<(), WaitForError> {
         self.usable()?;
         let readers = self.parts();
         let signals: Vec<&Signal> = readers.iter().map(|reader| &*reader.signal).collect();
-        self.participant.wait_for_any(&signals, timeout, || {
-            readers.iter().all(|reader| reader.has_history())
-        })?;
+        self.participant
+            .wait_for_any(&signals, timeout, || readers.iter().all(|reader| reader.has_history()))?;
         Ok(self.check()?)
     }
 
@@ -547,8 +545,8 @@ impl ReaderInner {
     }
 
     pub(crate) fn matched(&self) -> Vec<Arc<PublicationBuiltinTopicData>> {
-        if let Some(feed) = self.feed.get() {
-            return feed.readers.iter().flat_map(|reader| reader.matched()).collect();
+        if let Some(behind) = self.behind.get() {
+            return behind.iter().flat_map(|reader| reader.matched()).collect();
         }
         self.usable().ok().map(|slot| slot.matched_writers()).unwrap_or_default()
     }

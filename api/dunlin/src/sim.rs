@@ -96,8 +96,6 @@ pub use context::{Context, Elapsed, Sleep};
 pub use dunlin_driver::CannotWait;
 pub use dunlin_sim::{Burst, Delay, NetworkStats, PathConfig, Traffic};
 pub use failure::{Cause, Error, Failure, Result};
-pub(crate) use machine::config_of_node;
 pub use node::{Node, Task};
-pub(crate) use peers::{is_present, resolve};
 pub use seeds::seeds;
 pub use simulation::{Sim, SimBuilder};

@@ -22,8 +22,17 @@ pub struct SampleStream<T: TopicType> {
     place: Registration,
 }
 
+impl<T: TopicType> DataReader<T> {
+    /// An endless stream of taken samples for async code, on any executor. With access scope GROUP each look into the
+    /// reader is an access of its own.
+    #[must_use]
+    pub fn stream(&self) -> SampleStream<T> {
+        SampleStream::new(self.clone())
+    }
+}
+
 impl<T: TopicType> SampleStream<T> {
-    pub(crate) fn new(reader: DataReader<T>) -> Self {
+    fn new(reader: DataReader<T>) -> Self {
         let place = Registration::new(Arc::clone(&reader.core().signal));
         Self { reader, taken: VecDeque::new(), place }
     }

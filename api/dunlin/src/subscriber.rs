@@ -1,23 +1,17 @@
 //! Subscriber (DDS 1.4 §2.2.2.5.2).
 
-use crate::any::AnyDataReader;
-use crate::builtin;
 use crate::condition::StatusCondition;
-use crate::content_filter::TopicDescription;
 use crate::content_filter::sealed::TopicSource;
 use crate::endpoint_qos::{EndpointQos, EntityQos};
 use crate::entity::{Entity, EntityError};
 use crate::error::{CreateEntityError, GroupAccessError, SetQosError};
-use crate::listener::{DataReaderListener, SubscriberListener};
+use crate::listener::SubscriberListener;
 use crate::mutex::lock;
 use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::qos_cell::QosCell;
-use crate::reader::{DataReader, erased};
-use crate::reader_inner::{ErasedReaderListener, ReaderInner};
-use crate::representation;
+use crate::reader_inner::ReaderInner;
 use crate::status::StatusMask;
-use dunlin_cdr::TopicType;
-use dunlin_core::{EntityKind, Guid, InstanceHandle};
+use dunlin_core::{EntityKind, InstanceHandle};
 use dunlin_engine::SubscriberGroup;
 use dunlin_qos::{DataReaderQos, PresentationAccessScope, SubscriberQos, TopicQos};
 use std::borrow::Cow;
@@ -54,7 +48,7 @@ pub(crate) struct SubscriberState {
     pub entity: Entity<dyn SubscriberListener>,
     readers: Mutex<Vec<Weak<ReaderInner>>>,
     default_qos: Mutex<DataReaderQos>,
-    builtin: bool,
+    pub builtin: bool,
     qos: QosCell<SubscriberQos>,
     pub accesses: Mutex<Accesses>,
     scope: OnceLock<AccessScope>,
@@ -116,7 +110,7 @@ impl SubscriberState {
         }
     }
 
-    fn autoenables(&self) -> bool {
+    pub(crate) fn autoenables(&self) -> bool {
         self.qos.with(|qos| qos.entity_factory.autoenable_created_entities)
     }
 
@@ -148,7 +142,7 @@ impl SubscriberState {
         Notifying(&self.notifying)
     }
 
-    fn add(&self, core: &Arc<ReaderInner>) {
+    pub(crate) fn add(&self, core: &Arc<ReaderInner>) {
         let mut readers = lock(&self.readers);
         // Not for each of thousands.
         if readers.len() == readers.capacity() {
@@ -214,38 +208,6 @@ impl Subscriber {
         self.state.add(core);
     }
 
-    /// create_datareader: for a topic, a content-filtered topic or a multi-topic, with a QoS,
-    /// [`DATAREADER_QOS_DEFAULT`](crate::DATAREADER_QOS_DEFAULT) or
-    /// [`DATAREADER_QOS_USE_TOPIC_QOS`](crate::DATAREADER_QOS_USE_TOPIC_QOS).
-    ///
-    /// # Errors
-    /// When the QoS is inconsistent or unsupported, or the topic is another participant's.
-    pub fn create_datareader<'q, D: TopicDescription>(
-        &self,
-        topic: &D,
-        qos: impl Into<EndpointQos<'q, DataReaderQos>>,
-    ) -> Result<DataReader<D::Data>, CreateEntityError> {
-        let qos = self.resolve(qos.into(), &topic.source()).ok_or(CreateEntityError::NoTopicQos)?;
-        self.make_datareader(topic, &qos, None, None)
-    }
-
-    /// create_datareader with a listener, which misses nothing: set afterwards it would not be called for writers that were
-    /// known before and match at once, nor of what they send until then. It may be called before this has returned, on this
-    /// or another thread: it uses the reader that it is handed.
-    ///
-    /// # Errors
-    /// As [`create_datareader`](Self::create_datareader).
-    pub fn create_datareader_with_listener<'q, D: TopicDescription>(
-        &self,
-        topic: &D,
-        qos: impl Into<EndpointQos<'q, DataReaderQos>>,
-        listener: impl DataReaderListener<D::Data>,
-        mask: StatusMask,
-    ) -> Result<DataReader<D::Data>, CreateEntityError> {
-        let qos = self.resolve(qos.into(), &topic.source()).ok_or(CreateEntityError::NoTopicQos)?;
-        self.make_datareader(topic, &qos, None, Some((erased(Arc::new(listener)), mask)))
-    }
-
     /// The QoS that is meant for a reader; `None` if it is that of a topic which has none.
     pub(crate) fn resolve<'q>(
         &self,
@@ -260,66 +222,6 @@ impl Subscriber {
                 Cow::Owned(self.default_datareader_qos().with_topic_qos(&source.topic.qos()))
             }
         })
-    }
-
-    /// create_datareader of a reader that announces which endpoint it belongs together with: PID_RELATED_ENTITY_GUID (DDS-RPC 1.0
-    /// §7.6.2), as a reader of requests names its writer of replies. Others see it as
-    /// [`SubscriptionBuiltinTopicData::related`](crate::SubscriptionBuiltinTopicData::related). The reader of a multi-topic announces
-    /// nothing of its own.
-    ///
-    /// # Errors
-    /// As [`create_datareader`](Self::create_datareader).
-    pub fn create_related_datareader<'q, D: TopicDescription>(
-        &self,
-        topic: &D,
-        qos: impl Into<EndpointQos<'q, DataReaderQos>>,
-        related: Guid,
-    ) -> Result<DataReader<D::Data>, CreateEntityError> {
-        let qos = self.resolve(qos.into(), &topic.source()).ok_or(CreateEntityError::NoTopicQos)?;
-        self.make_datareader(topic, &qos, Some(related), None)
-    }
-
-    fn make_datareader<D: TopicDescription>(
-        &self,
-        topic: &D,
-        qos: &DataReaderQos,
-        related: Option<Guid>,
-        listener: Option<(Arc<dyn ErasedReaderListener>, StatusMask)>,
-    ) -> Result<DataReader<D::Data>, CreateEntityError> {
-        let source = topic.source();
-        if !self.participant.owns(&source.topic) {
-            return Err(CreateEntityError::ForeignTopic);
-        }
-        if self.state.builtin {
-            return Err(CreateEntityError::BuiltinSubscriber);
-        }
-        if self.state.entity.is_deleted() || source.topic.entity.is_deleted() {
-            return Err(CreateEntityError::AlreadyDeleted);
-        }
-        let qos = representation::of_reader(qos, &*source.topic.type_support)?;
-        qos.check_consistency()?;
-        qos.check_supported()?;
-        self.participant.check_durability(qos.durability)?;
-        let core = Arc::new(ReaderInner::new(
-            Arc::clone(&self.participant),
-            source.clone(),
-            self.clone(),
-            Arc::clone(&source.topic.type_support),
-            qos,
-            related,
-        ));
-        core.listener.set(listener.map(|(listener, mask)| (Some(listener), mask)));
-        if let Some(filter) = &source.filter {
-            filter.add_reader(&core)?;
-        }
-        // Known before its first data arrives, of which notify_datareaders may have to tell.
-        self.state.add(&core);
-        if self.state.entity.is_enabled() && self.state.autoenables() {
-            core.enable().inspect_err(|_| {
-                core.close();
-            })?;
-        }
-        Ok(DataReader::from_core(core))
     }
 
     /// enable: of a subscriber whose participant does not enable what it creates. Readers that were created meanwhile are
@@ -353,36 +255,6 @@ impl Subscriber {
         self.state.qos.set(new, SubscriberQos::check_changeable)?;
         self.state.readers().iter().for_each(ReaderInner::refresh);
         Ok(())
-    }
-
-    /// lookup_datareader: one of the readers of a topic, if there is one of this type. In the
-    /// [built-in subscriber](crate::DomainParticipant::builtin_subscriber) this makes the reader of a built-in topic.
-    #[must_use]
-    pub fn lookup_datareader<T: TopicType>(&self, topic_name: &str) -> Option<DataReader<T>> {
-        let typed = |core| {
-            AnyDataReader::from_core(core).typed().filter(|r: &DataReader<T>| r.topic_name() == topic_name)
-        };
-        let known = self.state.readers().into_iter().find_map(typed);
-        known.or_else(|| {
-            let lives = self.state.builtin && !self.state.entity.is_deleted();
-            lives.then(|| builtin::reader(self, topic_name).and_then(typed)).flatten()
-        })
-    }
-
-    /// delete_datareader: it ends although there are handles to it, whose operations fail from now on. Payloads taken from
-    /// it stay: they own their memory.
-    ///
-    /// # Errors
-    /// [`EntityError::InUse`] while somebody has a read or query condition of it, or a wait-set has: see
-    /// [`DataReader::delete_contained_entities`]; [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
-    pub fn delete_datareader<T: TopicType>(&self, reader: &DataReader<T>) -> Result<(), EntityError> {
-        if !Arc::ptr_eq(&reader.core().subscriber.state, &self.state) {
-            return Err(EntityError::Foreign);
-        }
-        if !reader.core().is_deleted() && reader.core().has_conditions() {
-            return Err(EntityError::InUse);
-        }
-        if reader.core().close() { Ok(()) } else { Err(EntityError::AlreadyDeleted) }
     }
 
     /// delete_contained_entities: deletes every reader, with its conditions.

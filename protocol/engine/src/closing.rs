@@ -1,7 +1,7 @@
 //! Writers on their way out: what their readers have not acknowledged is sent again for a while, although nobody holds them
 //! (DDS 1.4 §2.2.2.4.1.6 delete_datawriter).
 
-use dunlin_core::{MonoTime, Now, SequenceNumber};
+use dunlin_core::{MonoTime, Now};
 
 use crate::output::Output;
 use crate::participant::Participant;
@@ -9,15 +9,6 @@ use crate::writer_slot::WriterSlot;
 
 /// Writers on their way out at once, at most: with one more the oldest goes whether it is acknowledged or not.
 pub const MOST_CLOSING_WRITERS: usize = 1_024;
-
-/// The end of a writer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Closing {
-    /// What readers are to acknowledge before it goes.
-    pub(crate) last: SequenceNumber,
-    /// When it goes without that.
-    pub(crate) until: MonoTime,
-}
 
 impl Participant {
     /// Deletes a writer, at once if every matched reliable reader has acknowledged everything, and otherwise when they have, at

@@ -50,6 +50,7 @@ mod model;
 mod output;
 mod parameters;
 mod participant;
+mod parties;
 mod ranks;
 mod reader_slot;
 mod routes;

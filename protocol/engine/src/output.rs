@@ -12,7 +12,6 @@ use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, LostReason, Participa
 use dunlin_qos::IncompatiblePolicy;
 
 use crate::local_delivery::LocalDelivery;
-use crate::writer_slot::WriterSlot;
 
 /// The present time, for a call that seldom needs it: reading clocks takes longer than much of what such calls do.
 pub trait Present {
@@ -33,6 +32,12 @@ impl Present for &dyn Fn() -> Now {
     }
 }
 
+/// A writer that is told when what a timer has put into the outbox has left.
+pub(crate) trait Sent: Send + Sync {
+    /// New data up to this change has left.
+    fn timer_sent(&self, sent: SequenceNumber);
+}
+
 /// The results of one or more calls. The caller owns it, acts on it with no lock held, clears it and uses it
 /// again; clearing keeps the memory.
 #[derive(Default)]
@@ -48,10 +53,11 @@ pub struct Output {
     pub deadline_closer: bool,
     /// A reader would replace a sample that nobody has seen: events are told before more is taken in.
     pub(crate) pause: bool,
-    /// A change for readers of this process, which get it as it is, see [`WriterSlot::write_in_process`].
+    /// A change for readers of this process, which get it as it is, see
+    /// [`WriterSlot::write_in_process`](crate::WriterSlot::write_in_process).
     pub(crate) local_delivery: LocalDelivery,
     /// Writers whose new data is in the outbox although no thread has their turn, and up to which change.
-    sent_by_timer: Vec<(Arc<WriterSlot>, SequenceNumber)>,
+    sent_by_timer: Vec<(Arc<dyn Sent>, SequenceNumber)>,
 }
 
 impl Output {
@@ -82,8 +88,8 @@ impl Output {
     }
 
     /// Notes that the outbox has new data of `writer` up to `sent`.
-    pub(crate) fn sent_by_timer(&mut self, writer: &Arc<WriterSlot>, sent: SequenceNumber) {
-        self.sent_by_timer.push((Arc::clone(writer), sent));
+    pub(crate) fn sent_by_timer(&mut self, writer: Arc<dyn Sent>, sent: SequenceNumber) {
+        self.sent_by_timer.push((writer, sent));
     }
 
     /// True when there is nothing to send and nothing to tell.

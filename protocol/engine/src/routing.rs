@@ -10,6 +10,7 @@ use dunlin_wire::{Message, Place, ReceiverState, Submessage, Submessages, join_d
 use crate::behind::Behind;
 use crate::output::Output;
 use crate::participant::Participant;
+use crate::parties::{Parties, parties};
 use crate::routes::{Peer, Routes};
 
 /// A datagram that was not taken in to its end, because a reader would replace what nobody has seen: where to go on.
@@ -326,33 +327,4 @@ fn believed<'r>(delivery: &mut Delivery<'_>, routes: &'r Routes) -> Option<&'r P
     let may = delivery.local || peer.is_none_or(|peer| peer.speaks_from(&delivery.from));
     delivery.speaker = Some((source, may));
     peer.filter(|_| may).map(|peer| &**peer)
-}
-
-/// The two endpoints that a submessage names.
-struct Parties {
-    reader: EntityId,
-    writer: EntityId,
-    /// It goes from the writer to the reader.
-    from_writer: bool,
-}
-
-/// Reader and writer of a submessage that goes from a writer to readers.
-pub(crate) fn writer_to_reader(submessage: &Submessage<'_>) -> Option<(EntityId, EntityId)> {
-    parties(submessage).filter(|parties| parties.from_writer).map(|parties| (parties.reader, parties.writer))
-}
-
-fn parties(submessage: &Submessage<'_>) -> Option<Parties> {
-    let (reader, writer, from_writer) = match submessage {
-        Submessage::Data(data) => (data.reader_id, data.writer_id, true),
-        Submessage::DataFrag(frag) => (frag.reader_id, frag.writer_id, true),
-        Submessage::Heartbeat(heartbeat) => (heartbeat.reader_id, heartbeat.writer_id, true),
-        Submessage::HeartbeatFrag(heartbeat) => (heartbeat.reader_id, heartbeat.writer_id, true),
-        Submessage::Gap(gap) => (gap.reader_id, gap.writer_id, true),
-        Submessage::AckNack(acknack) => (acknack.reader_id, acknack.writer_id, false),
-        Submessage::NackFrag(nack) => (nack.reader_id, nack.writer_id, false),
-        Submessage::EchoRequest(request) => (request.reader_id, request.writer_id, true),
-        Submessage::Echo(echo) => (echo.reader_id, echo.writer_id, false),
-        _ => return None,
-    };
-    Some(Parties { reader, writer, from_writer })
 }

@@ -24,16 +24,16 @@ use dunlin_qos::{DataWriterQos, LivelinessKind, ReliabilityKind, TransportPriori
 use dunlin_rtps::{ChangeKind, Writer, WriterHistory, WriterStats};
 use dunlin_wire::{AckNack, Echo, NackFrag};
 
-use crate::closing::Closing;
 use crate::common::{Common, earliest};
 use crate::group::{Membership, PublisherGroup, SetEnd};
 use crate::matching;
-use crate::output::{Event, Output};
+use crate::output::{Event, Output, Sent};
 use crate::parameters;
 use crate::timers::{TimerId, TimerOwner};
 use crate::turn::{OnWire, Turn, Turnstile};
 use crate::writer_filter::WriterFilters;
 
+use ending::Closing;
 use high_water::HighWater;
 pub use high_water::LONGEST_AT_MARK;
 pub use standing::WriterStanding;
@@ -189,6 +189,14 @@ pub(crate) struct WriterCore {
 impl OnWire for WriterCore {
     fn mark_on_wire(&mut self, sent: SequenceNumber) {
         self.writer.mark_on_wire(sent);
+    }
+}
+
+impl Sent for WriterSlot {
+    fn timer_sent(&self, sent: SequenceNumber) {
+        let mut core = self.turnstile.core();
+        core.writer.mark_on_wire(sent);
+        core.timer_sends = false;
     }
 }
 
@@ -479,7 +487,7 @@ impl WriterSlot {
         } else {
             core.progressing(out, |core, out| core.writer.flush(now, &core.cache, &mut out.outbox));
             core.timer_sends = true;
-            out.sent_by_timer(self, core.writer.sent_sn());
+            out.sent_by_timer(Arc::clone(self) as Arc<dyn Sent>, core.writer.sent_sn());
             self.arm(core, out);
         }
     }
@@ -525,16 +533,9 @@ impl WriterSlot {
         core.progressing(out, |core, out| core.send_due(now, out));
         if new_data {
             core.timer_sends = true;
-            out.sent_by_timer(self, core.writer.sent_sn());
+            out.sent_by_timer(Arc::clone(self) as Arc<dyn Sent>, core.writer.sent_sn());
         }
         self.arm(core, out);
-    }
-
-    /// The datagrams of [`on_timer`](Self::on_timer) have been sent.
-    pub(crate) fn timer_sent(&self, sent: SequenceNumber) {
-        let mut core = self.turnstile.core();
-        core.writer.mark_on_wire(sent);
-        core.timer_sends = false;
     }
 
     /// A reader was matched, or changed.

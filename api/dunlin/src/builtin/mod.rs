@@ -1,13 +1,11 @@
 //! What discovery knows of other participants and endpoints (DDS 1.4 §2.2.5): as values, and as the samples of four
 //! built-in topics.
 
-mod feed;
 mod topics;
 
 pub use dunlin_discovery::DiscoveredReader as SubscriptionBuiltinTopicData;
 pub use dunlin_discovery::DiscoveredWriter as PublicationBuiltinTopicData;
 pub use dunlin_discovery::ParticipantData as ParticipantBuiltinTopicData;
-pub(crate) use feed::{Feeds, reader, topic_sample};
 pub use topics::{
     BuiltinDurabilityService, BuiltinDuration, BuiltinHistory, BuiltinResourceLimits, BuiltinTopicKey,
     BuiltinTypeConsistency, DCPS_PARTICIPANT, DCPS_PUBLICATION, DCPS_SUBSCRIPTION, DCPS_TOPIC,

@@ -1,17 +1,14 @@
 //! "Why not?": every cause that keeps a writer and a reader from talking, with what to change.
 
-mod cause;
-mod log;
 mod note;
 mod others;
 mod survey;
 mod text;
 
-pub use cause::{Barrier, Cause};
-pub(crate) use log::WhyLog;
 pub use note::Note;
 
 use crate::any::LocalEndpoint;
+use crate::cause::Cause;
 use crate::participant::DomainParticipant;
 use crate::process::ProcessInfo;
 use dunlin_core::{Guid, InstanceHandle, VendorId};

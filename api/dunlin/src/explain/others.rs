@@ -1,6 +1,6 @@
 //! Whether two other participants can reach each other, as far as what they announce and what is seen from here shows.
 
-use super::cause::Barrier;
+use crate::cause::Barrier;
 use dunlin_core::{Locator, LocatorKind};
 use dunlin_discovery::{EndpointLocators, Locators, Standing};
 use std::net::IpAddr;

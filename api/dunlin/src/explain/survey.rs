@@ -1,14 +1,15 @@
 //! From what the engine knows to explanations.
 
 use super::others::{self, Side};
-use super::{Against, Cause, EndpointInfo, Explanation, Note, Pair};
+use super::{Against, EndpointInfo, Explanation, Note, Pair};
 use crate::any::sealed::Local;
+use crate::cause::{Cause, announced};
 use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::process::ProcessInfo;
 use crate::reader_inner::ReaderInner;
 use crate::writer_inner::WriterInner;
 use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, VendorId};
-use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, Locators, ParticipantData, Standing, Survey};
+use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, Standing, Survey};
 use dunlin_engine::Misbehaved;
 use std::sync::Arc;
 
@@ -369,22 +370,8 @@ fn is_reliable(writer: &DiscoveredWriter, reader: &DiscoveredReader) -> bool {
     writer.qos.reliability.kind == reliable && reader.qos.reliability.kind == reliable
 }
 
-fn announced(survey: &Survey, prefix: GuidPrefix) -> Vec<Locator> {
-    let standing = survey.participants.iter().find(|standing| standing.data.guid_prefix == prefix);
-    let announced = standing.map(|standing| &standing.announced);
-    announced
-        .map(|a| a.default_unicast.iter().chain(&a.default_multicast).copied().collect())
-        .unwrap_or_default()
-}
-
 fn one_sided(standing: &Standing) -> Cause {
     Cause::one_sided(&standing.data)
-}
-
-fn described(data: &ParticipantData) -> String {
-    let (name, process) = (&data.entity_name, ProcessInfo::of(&data.property));
-    let who = super::text::who(name, &process).unwrap_or_else(|| data.guid_prefix.to_string());
-    format!("participant {who} ({})", data.vendor.name())
 }
 
 impl Pair {
@@ -396,26 +383,6 @@ impl Pair {
     /// Whether one of the two is of this participant.
     fn is_of(&self, prefix: GuidPrefix) -> bool {
         [&self.writer, &self.reader].into_iter().flatten().any(|side| side.guid.prefix == prefix)
-    }
-}
-
-impl Cause {
-    /// A participant that does not answer.
-    pub(crate) fn one_sided(data: &ParticipantData) -> Self {
-        Self::OneSided { participant: described(data), locators: data.locators.metatraffic_unicast.clone() }
-    }
-
-    /// An endpoint of which no place is left.
-    pub(crate) fn unreachable(engine: &dunlin_engine::Participant, remote: Guid) -> Self {
-        let survey = engine.survey(|_, guid| guid == remote);
-        Self::Unreachable { announced: announced(&survey, remote.prefix) }
-    }
-
-    /// A participant whose groups are silent.
-    pub(crate) fn multicast(standing: &Standing) -> Self {
-        let Locators { metatraffic_multicast, default_multicast, .. } = &standing.announced;
-        let groups = metatraffic_multicast.iter().chain(default_multicast).copied().collect();
-        Self::Multicast { participant: described(&standing.data), groups }
     }
 }
 

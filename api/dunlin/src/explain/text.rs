@@ -1,22 +1,13 @@
 //! Explanations as text.
 
-use super::{Cause, EndpointInfo, Explanation, Pair};
-use crate::process::ProcessInfo;
+use super::{EndpointInfo, Explanation, Pair};
+use crate::cause::Cause;
+use crate::process::who;
 use dunlin_core::Guid;
 use std::fmt;
 
 /// So many different pairs of one group are listed.
 const MOST_OF_GROUP: usize = 8;
-
-/// A participant for people: its name and its process, as far as they are known.
-pub(super) fn who(name: &str, process: &ProcessInfo) -> Option<String> {
-    match (name.is_empty(), process.is_unknown()) {
-        (false, false) => Some(format!("'{name}' ({process})")),
-        (false, true) => Some(format!("'{name}'")),
-        (true, false) => Some(process.to_string()),
-        (true, true) => None,
-    }
-}
 
 /// `{:#}` says the GUID too.
 impl fmt::Display for EndpointInfo {

@@ -2,8 +2,8 @@
 
 use super::MultiTopicInner;
 use super::join::{Change, Join, Row};
+use super::side::Side;
 use crate::content_filter::sealed::TopicSource;
-use crate::error::CreateEntityError;
 use crate::mutex::lock;
 use crate::reader_inner::{ErasedReaderListener, ReaderInner};
 use crate::status::StatusMask;
@@ -12,15 +12,10 @@ use dunlin_cache::{CachedSample, InstanceState, RejectReason, Selection};
 use dunlin_cdr::DecodeOptions;
 use dunlin_core::{InstanceHandle, WallTime};
 use dunlin_engine::{Event, WriteRequest};
-use dunlin_qos::{DataReaderQos, TimeBasedFilter};
+use dunlin_qos::DataReaderQos;
 use dunlin_rtps::ChangeKind;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, Weak};
-
-/// The readers behind the reader of a multi-topic.
-pub(crate) struct Feed {
-    pub readers: Vec<Arc<ReaderInner>>,
-}
 
 /// What the threads that bring samples share.
 struct Shared {
@@ -47,59 +42,33 @@ struct Ear {
     side: usize,
 }
 
-impl Feed {
-    /// The readers of the joined topics, which feed `rows` once they are started.
-    pub(crate) fn new(rows: &Arc<ReaderInner>, multi: &Arc<MultiTopicInner>) -> Self {
-        let join = Join::new(&multi.plan);
-        let (keys, made, rejected) = (BTreeMap::new(), VecDeque::new(), Vec::new());
-        let state = State { join, keys, made, rejected, delivering: false };
-        let shared =
-            Shared { multi: Arc::clone(multi), rows: Arc::downgrade(rows), state: Mutex::new(state) };
-        let shared = Arc::new(shared);
-        let mut readers = Vec::new();
-        let qos = part_qos(rows);
-        for (side, source) in multi.plan.sides.iter().enumerate() {
-            let mut reader = ReaderInner::new(
-                Arc::clone(&rows.participant),
-                TopicSource::of_topic(&source.topic),
-                rows.subscriber.clone(),
-                Arc::clone(&source.topic.type_support),
-                qos.clone(),
-                None,
-            );
-            reader.rows = Some(Arc::downgrade(rows));
-            let reader = Arc::new(reader);
-            let ear = Ear { shared: Arc::clone(&shared), side };
-            reader.set_listener(Some(Arc::new(ear)), StatusMask::DATA_AVAILABLE);
-            readers.push(reader);
-        }
-        Self { readers }
-    }
-
-    /// Enables the readers.
-    pub(crate) fn start(&self) -> Result<(), CreateEntityError> {
-        self.readers.iter().try_for_each(|reader| reader.enable())
-    }
-
-    /// Gives the readers the QoS of `rows`, their subscriber and their topics.
-    pub(crate) fn follow(&self, rows: &ReaderInner) {
-        loop {
-            let qos = part_qos(rows);
-            for reader in &self.readers {
-                // It changes nothing that is immutable, as the reader of rows could not change that either.
-                let _ = reader.set_qos(&qos);
-            }
-            // Otherwise another thread has changed it meanwhile, and may have come to the readers before this one.
-            if part_qos(rows) == qos {
-                return;
-            }
-        }
-    }
-}
-
-/// The QoS of readers behind a reader of rows: rows are held back, not what they are made of.
-fn part_qos(rows: &ReaderInner) -> DataReaderQos {
-    DataReaderQos { time_based_filter: TimeBasedFilter::default(), ..rows.qos() }
+/// The readers of the joined topics, which feed `rows` once they are enabled.
+pub(super) fn readers_behind(
+    multi: &Arc<MultiTopicInner>,
+    rows: &Arc<ReaderInner>,
+    qos: &DataReaderQos,
+) -> Vec<Arc<ReaderInner>> {
+    let join = Join::new(&multi.plan);
+    let (keys, made, rejected) = (BTreeMap::new(), VecDeque::new(), Vec::new());
+    let state = State { join, keys, made, rejected, delivering: false };
+    let shared = Shared { multi: Arc::clone(multi), rows: Arc::downgrade(rows), state: Mutex::new(state) };
+    let shared = Arc::new(shared);
+    let behind = |(side, source): (usize, &Side)| {
+        let mut reader = ReaderInner::new(
+            Arc::clone(&rows.participant),
+            TopicSource::of_topic(&source.topic),
+            rows.subscriber.clone(),
+            Arc::clone(&source.topic.type_support),
+            qos.clone(),
+            None,
+        );
+        reader.rows = Some(Arc::downgrade(rows));
+        let reader = Arc::new(reader);
+        let ear = Ear { shared: Arc::clone(&shared), side };
+        reader.set_listener(Some(Arc::new(ear)), StatusMask::DATA_AVAILABLE);
+        reader
+    };
+    multi.plan.sides.iter().enumerate().map(behind).collect()
 }
 
 impl ErasedReaderListener for Ear {

@@ -1,16 +1,17 @@
 //! What a participant is made of.
 
 use super::at_exit::Presence;
+use super::belongings::Contents;
+use super::registry;
+use super::sink::Sink;
 use super::{DomainParticipant, ParticipantInner, default_config};
 use crate::architecture::Servers;
-use crate::content_filter::DerivedTopics;
-use crate::contents::Contents;
+use crate::derived_topic::DerivedTopics;
 use crate::entity::Entity;
 use crate::error::CreateParticipantError;
-use crate::factory::DomainParticipantFactory;
 use crate::listener::DomainParticipantListener;
+use crate::place;
 use crate::qos_cell::QosCell;
-use crate::sink::Sink;
 use crate::statistics::Statistics;
 use crate::status::StatusMask;
 use crate::types::RegisteredTypes;
@@ -56,20 +57,19 @@ impl std::fmt::Debug for Transports {
 impl DomainParticipantBuilder {
     /// Begins with what the factory says now.
     pub(super) fn new(domain: DomainId) -> Self {
-        let factory = DomainParticipantFactory::instance();
         Self {
             domain,
-            qos: factory.default_participant_qos(),
+            qos: registry::default_qos(),
             config: None,
             name: String::new(),
-            enabled: factory.qos().entity_factory.autoenable_created_entities,
+            enabled: registry::factory_qos().entity_factory.autoenable_created_entities,
             listener: Listener::default(),
             transports: Transports::default(),
         }
     }
 
     /// The participant's QoS, instead of the default of the factory
-    /// ([`DomainParticipantFactory::set_default_participant_qos`]).
+    /// ([`set_default_participant_qos`](crate::DomainParticipantFactory::set_default_participant_qos)).
     #[must_use]
     pub fn qos(mut self, qos: DomainParticipantQos) -> Self {
         self.qos = qos;
@@ -91,7 +91,7 @@ impl DomainParticipantBuilder {
     }
 
     /// Whether the participant is enabled when it is created, instead of what ENTITY_FACTORY of the factory says
-    /// ([`DomainParticipantFactory::set_qos`]): unless that was changed, it is. Until it is
+    /// ([`set_qos`](crate::DomainParticipantFactory::set_qos)): unless that was changed, it is. Until it is
     /// [enabled](DomainParticipant::enable) it neither says nor hears anything.
     #[must_use]
     pub fn enabled(mut self, enabled: bool) -> Self {
@@ -126,19 +126,8 @@ impl DomainParticipantBuilder {
     pub fn build(self) -> Result<DomainParticipant, CreateParticipantError> {
         self.qos.check_consistency()?;
         self.qos.check_supported()?;
-        let config = match self.config {
-            Some(config) => config,
-            None => default_config()?,
-        };
-        #[cfg(feature = "sim")]
-        let config = crate::sim::resolve(config)
-            .map_err(|source| CreateParticipantError::Network { domain: self.domain, source })?;
-        let config = if is_simulated() {
-            config
-        } else {
-            crate::logging::print_plainly(&config)?;
-            crate::architecture::without_absent_daemon(config, self.domain)
-        };
+        let config = self.config.map_or_else(default_config, Ok)?;
+        let config = on_this_machine(config, self.domain)?;
         let durable_is_local = config.durability.without_service == dunlin_config::WithoutService::Local;
         let direct_write = crate::architecture::direct_write(&config);
         let announces_types = config.types.announce;
@@ -183,7 +172,7 @@ impl DomainParticipantBuilder {
         let inner = Arc::new(inner);
         inner.entity.listener.set(self.listener.0.map(|(listener, mask)| (Some(listener), mask)));
         inner.sink.set_participant(&inner);
-        crate::factory::register(&inner);
+        registry::register(&inner);
         if !is_simulated() {
             inner.presence.begin(Arc::downgrade(&inner));
         }
@@ -195,11 +184,16 @@ impl DomainParticipantBuilder {
     }
 }
 
+/// The configuration as it applies where the present thread runs.
+fn on_this_machine(config: Config, domain: DomainId) -> Result<Config, CreateParticipantError> {
+    if let Some(place) = place::present() {
+        return place.resolve(config).map_err(|source| CreateParticipantError::Network { domain, source });
+    }
+    crate::logging::print_plainly(&config)?;
+    Ok(crate::architecture::without_absent_daemon(config, domain))
+}
+
 /// Whether the participant is on a simulated network, where every run must send the same octets.
 fn is_simulated() -> bool {
-    #[cfg(feature = "sim")]
-    let simulated = crate::sim::is_present();
-    #[cfg(not(feature = "sim"))]
-    let simulated = false;
-    simulated
+    place::present().is_some()
 }

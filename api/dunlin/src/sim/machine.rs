@@ -1,18 +1,17 @@
 //! One life of a node as a machine: its clock, its sockets, and how its threads wait.
 
-use std::cell::RefCell;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, Weak};
 use std::task::Waker;
 
 use dunlin_buf::SharedBytes;
-use dunlin_config::Config;
 use dunlin_core::{GuidPrefix, Locator, MonoTime, Now, VendorId};
 use dunlin_driver::machine::{self, Entered, Machine, Sockets, Task};
 use dunlin_driver::{DriverConfig, JoinError};
 
 use crate::mutex::lock;
+use crate::place::{self, Place};
 use crate::sim::agenda::Entry;
 use crate::sim::baton;
 use crate::sim::failure::Cause;
@@ -33,31 +32,15 @@ pub(crate) struct NodeMachine {
     participants: AtomicU32,
 }
 
-thread_local! {
-    static PRESENT: RefCell<Option<Arc<NodeMachine>>> = const { RefCell::new(None) };
-}
-
-/// The node that the present thread works for.
-pub(crate) fn present() -> Option<Arc<NodeMachine>> {
-    PRESENT.with(|present| present.borrow().clone())
-}
-
-/// The configuration of the node that the present thread works for.
-pub(crate) fn config_of_node() -> Option<Config> {
-    let machine = present()?;
-    Some(machine.shared.state().nodes[machine.node].config.clone())
-}
-
 /// Ends what [`NodeMachine::enter`] began.
 pub(crate) struct Inside {
     _entered: Entered,
-    before: Option<Arc<NodeMachine>>,
+    before: Option<Arc<dyn Place>>,
 }
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        let before = self.before.take();
-        PRESENT.with(|present| *present.borrow_mut() = before);
+        place::replace(self.before.take());
     }
 }
 
@@ -77,8 +60,9 @@ impl NodeMachine {
 
     /// The present thread works for the node until the guard is dropped.
     pub(crate) fn enter(self: &Arc<Self>, waits: bool) -> Inside {
-        let before = PRESENT.with(|present| present.borrow_mut().replace(Arc::clone(self)));
-        Inside { _entered: machine::enter(Arc::clone(self) as Arc<dyn Machine>, waits), before }
+        let before = place::replace(Some(Arc::clone(self) as Arc<dyn Place>));
+        let entered = machine::enter(Arc::clone(self) as Arc<dyn Machine>, waits);
+        Inside { _entered: entered, before }
     }
 
     pub(crate) fn is_alive(&self) -> bool {

@@ -5,32 +5,28 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use dunlin_config::{Absent, Config};
 use dunlin_driver::JoinError;
 
-use crate::sim::machine::{NodeMachine, present};
+use crate::place::Place;
+use crate::sim::machine::NodeMachine;
 
-/// The configuration with addresses for names, where the present thread works for a node; as it is elsewhere.
-///
-/// # Errors
-/// For a name that no node has.
-pub(crate) fn resolve(mut config: Config) -> Result<Config, JoinError> {
-    if let Some(machine) = present() {
+impl Place for NodeMachine {
+    fn config(&self) -> Config {
+        self.shared.state().nodes[self.node].config.clone()
+    }
+
+    fn resolve(&self, mut config: Config) -> Result<Config, JoinError> {
         let discovery = &mut config.discovery;
         for peer in discovery.peers.iter_mut().chain(&mut discovery.servers) {
             let named = peer.strip_prefix("udp://").unwrap_or(peer);
-            *peer = address_of(&machine, named).ok_or_else(|| JoinError::UnknownNode(peer.clone()))?;
+            *peer = address_of(self, named).ok_or_else(|| JoinError::UnknownNode(peer.clone()))?;
         }
         if config.daemon.absent != Absent::Wait {
             return Err(JoinError::Simulated("daemon.absent"));
         }
         let daemon = &mut config.daemon.address;
         let named = if daemon.is_empty() { "localhost" } else { daemon.as_str() };
-        *daemon = address_of(&machine, named).ok_or_else(|| JoinError::UnknownNode(daemon.clone()))?;
+        *daemon = address_of(self, named).ok_or_else(|| JoinError::UnknownNode(daemon.clone()))?;
+        Ok(config)
     }
-    Ok(config)
-}
-
-/// Whether the present thread works for a node.
-pub(crate) fn is_present() -> bool {
-    present().is_some()
 }
 
 /// A peer by address, with its port if it has one.

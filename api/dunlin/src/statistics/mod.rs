@@ -17,11 +17,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod feed;
+mod state;
 
 use crate::builtin::BuiltinTopicKey;
 use dunlin_derive::DdsType;
-pub(crate) use feed::Statistics;
+pub(crate) use state::{State, Statistics};
 
 /// Name of the topic.
 pub const STATISTICS_TOPIC: &str = "DunlinStatistics";

@@ -9,7 +9,7 @@ use dunlin_wire::{Data, DataFrag, Payload, PlainData, ReceiverState, Submessage,
 use super::{Protocol, ReaderSlot, Store};
 use crate::behind::Behind;
 use crate::output::Output;
-use crate::routing::writer_to_reader;
+use crate::parties::writer_to_reader;
 use crate::sink::CacheSink;
 
 /// Most submessages that are taken in under the same locks: a message in shared memory may have hundreds of thousands.

@@ -7,11 +7,19 @@ use dunlin_core::{InstanceHandle, MonoTime, Now, SequenceNumber};
 use dunlin_rtps::{ChangeKind, WriterHistory};
 
 use super::{TxTurn, WriterCore, WriterSlot};
-use crate::closing::Closing;
 use crate::output::Output;
 
 /// Instances that one turn unregisters at most: other writers and readers get a word in between.
 const AT_ONCE: usize = 256;
+
+/// The end of a writer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Closing {
+    /// What readers are to acknowledge before it goes.
+    pub(crate) last: SequenceNumber,
+    /// When it goes without that.
+    pub(crate) until: MonoTime,
+}
 
 impl WriterSlot {
     /// The registered instances with their keys: what is to be unregistered before the writer is deleted.

@@ -1,13 +1,13 @@
 //! From the events of the engine to the entities they concern.
 
-use crate::explain::{Cause, WhyLog};
+use super::ParticipantInner;
+use crate::cause::{Cause, WhyLog};
 use crate::mutex::lock;
-use crate::participant::ParticipantInner;
 use crate::reader_inner::ReaderInner;
 use crate::signal::Signal;
 use crate::topic::TopicInner;
 use crate::writer_inner::WriterInner;
-use dunlin_core::{EntityId, Guid};
+use dunlin_core::{EntityId, Guid, Misbehaviour};
 use dunlin_discovery::Trouble;
 use dunlin_driver::{EventSink, machine};
 use dunlin_engine::Event;
@@ -170,6 +170,8 @@ impl Sink {
                 }
                 return;
             }
+            // These have warnings that say more.
+            Event::Misbehaviour { what: Misbehaviour::OverQuota | Misbehaviour::FromFuture, .. } => return,
             Event::Misbehaviour { participant, what, count } => {
                 return self.why.misbehaviour(machine::mono(), *participant, *what, *count);
             }

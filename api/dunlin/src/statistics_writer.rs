@@ -2,26 +2,25 @@
 //!
 //! It is no entity of the application: it has no publisher, no listener, and look-up does not find it.
 
-use super::{
-    BandCounters, DaemonCounters, EntityStatistics, MOST_INACTIVE_NAMED, MOST_MISBEHAVIOURS_TOLD,
-    MisbehaviourCount, ParticipantCounters, ReaderCounters, STATISTICS_TOPIC, WriterCounters,
-};
 use crate::builtin::BuiltinTopicKey;
 use crate::mutex::lock;
 use crate::participant::ParticipantInner;
+use crate::statistics::{
+    BandCounters, DaemonCounters, EntityStatistics, MOST_INACTIVE_NAMED, MOST_MISBEHAVIOURS_TOLD,
+    MisbehaviourCount, ParticipantCounters, ReaderCounters, STATISTICS_TOPIC, State, WriterCounters,
+};
 use crate::topic::TopicInner;
 use crate::types::local_type;
 use dunlin_buf::SharedBytes;
 use dunlin_cdr::{DdsType, Representation, description};
-use dunlin_core::{Duration, EntityId, Guid, MonoTime, Now};
+use dunlin_core::{Duration, EntityId, Guid};
 use dunlin_engine::{
-    BandStats, EndpointLocators, Event, Output, Participant, ReaderSlot, RelayStats, WriteRequest,
-    WriterSlot, WriterSpec,
+    BandStats, EndpointLocators, Event, ReaderSlot, RelayStats, WriteRequest, WriterSlot, WriterSpec,
 };
 use dunlin_qos::{DataRepresentationId, DataWriterQos, PublisherQos, TopicData};
 use dunlin_rtps::ChangeKind;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Endpoints whose counters are published at once; those of a participant with more take turns.
 const MOST_AT_ONCE: usize = 256;
@@ -30,28 +29,6 @@ const FIRST: Duration = Duration::from_millis(100);
 /// How long the writer stays when nobody subscribes any more. Whoever comes and goes again and again does not have a new one
 /// announced, and an entity id used up, each time.
 const LINGER: Duration = Duration::from_secs(5);
-
-/// What a participant has for those who watch it.
-pub(crate) struct Statistics {
-    enabled: bool,
-    period: Duration,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    /// Readers of the topic in other participants.
-    askers: BTreeSet<Guid>,
-    writer: Option<Arc<WriterSlot>>,
-    /// When the writer goes, if nobody subscribes until then.
-    ends: Option<MonoTime>,
-    /// When something was published last.
-    last: Option<MonoTime>,
-    /// Endpoints whose counters were published.
-    published: BTreeSet<Guid>,
-    /// The last of them whose turn it was.
-    turn: Option<Guid>,
-}
 
 enum Slot {
     Writer(Arc<WriterSlot>),
@@ -63,17 +40,6 @@ struct Local {
     guid: Guid,
     topic: Arc<TopicInner>,
     slot: Slot,
-}
-
-impl Statistics {
-    pub(crate) fn new(enabled: bool, period: Duration) -> Self {
-        Self { enabled, period, state: Mutex::default() }
-    }
-
-    /// Time from one publication to the next if another subscription came meanwhile.
-    fn hurry(&self) -> Duration {
-        self.period.min(Duration::from_secs(1))
-    }
 }
 
 /// BEST_EFFORT: a sample that is lost is replaced by the next one, and nobody who watches can make the watched keep or repeat
@@ -90,25 +56,15 @@ fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(0)
 }
 
-impl State {
-    fn end(&mut self, engine: &Participant, now: Now, out: &mut Output) {
-        if let Some(writer) = self.writer.take() {
-            engine.delete_writer(now, &writer, out);
-        }
-        let last = self.last;
-        *self = Self { last, ..Self::default() };
-    }
-
-    /// Those of all local endpoints whose turn it is.
-    fn next_turn(&mut self, mut all: Vec<Local>) -> Vec<Local> {
-        all.sort_by_key(|local| local.guid);
-        let begin = self.turn.map_or(0, |turn| all.partition_point(|local| local.guid <= turn));
-        all.rotate_left(begin);
-        all.truncate(MOST_AT_ONCE);
-        self.turn = all.last().map(|local| local.guid);
-        self.published.extend(all.iter().map(|local| local.guid));
-        all
-    }
+/// Those of all local endpoints whose turn it is.
+fn next_turn(state: &mut State, mut all: Vec<Local>) -> Vec<Local> {
+    all.sort_by_key(|local| local.guid);
+    let begin = state.turn.map_or(0, |turn| all.partition_point(|local| local.guid <= turn));
+    all.rotate_left(begin);
+    all.truncate(MOST_AT_ONCE);
+    state.turn = all.last().map(|local| local.guid);
+    state.published.extend(all.iter().map(|local| local.guid));
+    all
 }
 
 impl ParticipantInner {
@@ -248,7 +204,7 @@ impl ParticipantInner {
         let mut state = lock(&self.statistics.state);
         let gone: Vec<Guid> = state.published.difference(&present).copied().collect();
         state.published.retain(|guid| present.contains(guid));
-        (gone, state.next_turn(all))
+        (gone, next_turn(&mut state, all))
     }
 
     /// A sample without counters.

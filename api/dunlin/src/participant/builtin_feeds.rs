@@ -3,13 +3,13 @@
 //! An event only says what to look at. Published is what discovery knows at that moment, so that events which overtake
 //! each other on two threads leave nothing behind.
 
-use super::topics::{
+use super::ParticipantInner;
+use crate::builtin::{
     DCPS_PARTICIPANT, DCPS_PUBLICATION, DCPS_SUBSCRIPTION, DCPS_TOPIC, DcpsParticipant, DcpsPublication,
     DcpsSubscription, DcpsTopic, topic_of_reader, topic_of_writer,
 };
 use crate::content_filter::sealed::TopicSource;
 use crate::mutex::lock;
-use crate::participant::ParticipantInner;
 use crate::reader_inner::ReaderInner;
 use crate::subscriber::{Subscriber, SubscriberState};
 use crate::topic::TopicInner;
@@ -24,7 +24,7 @@ use std::sync::{Arc, Weak};
 
 /// The readers of the four topics, as far as the application has asked for them.
 #[derive(Default)]
-pub(crate) struct Feeds {
+pub(crate) struct BuiltinFeeds {
     subscriber: Option<Arc<SubscriberState>>,
     participants: Feed,
     topics: Feed,
@@ -77,7 +77,7 @@ impl Feed {
     }
 }
 
-impl Feeds {
+impl BuiltinFeeds {
     fn is_used(&self) -> bool {
         let feeds = [&self.participants, &self.topics, &self.publications, &self.subscriptions];
         feeds.iter().any(|feed| feed.is_used())
@@ -178,7 +178,7 @@ fn make<T: DdsType>(subscriber: &Subscriber, name: &str) -> ReaderInner {
 }
 
 /// The reader of a built-in topic, made now if there is none.
-pub(crate) fn reader(subscriber: &Subscriber, name: &str) -> Option<Arc<ReaderInner>> {
+pub(crate) fn builtin_reader(subscriber: &Subscriber, name: &str) -> Option<Arc<ReaderInner>> {
     let core = Arc::new(match name {
         DCPS_PARTICIPANT => make::<DcpsParticipant>(subscriber, name),
         DCPS_TOPIC => make::<DcpsTopic>(subscriber, name),

@@ -1,5 +1,11 @@
 //! One cause why two endpoints do not talk, in words.
 
+mod found;
+mod log;
+
+pub(crate) use found::announced;
+pub(crate) use log::WhyLog;
+
 use dunlin_core::Locator;
 use dunlin_discovery::Mismatch;
 use dunlin_qos::PolicyId;
