@@ -54,6 +54,7 @@ impl Program {
         let program = &self.arguments[0];
         let mut command =
             if isolated && self.isolated { namespace::inside(program) } else { Command::new(program) };
+        forget_own_package(&mut command);
         command.args(&self.arguments[1..]).current_dir(&self.folder).stdin(Stdio::null());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
@@ -63,6 +64,7 @@ impl Program {
 /// Builds all of them.
 pub fn build(root: &Path) -> Result<Vec<Program>> {
     let mut cargo = Command::new("cargo");
+    forget_own_package(&mut cargo);
     cargo.args(["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"]);
     // In a file nobody looks at progress.
     if !std::io::stderr().is_terminal() {
@@ -95,6 +97,19 @@ pub fn build(root: &Path) -> Result<Vec<Program>> {
     tests.iter().map(program).collect()
 }
 
+/// `cargo run` has told this program of its package. Build scripts that ask for the same variables, as that of `ring` does, would take
+/// that for a change, and everything above them would be built once more.
+fn forget_own_package(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name
+            .to_str()
+            .is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))
+        {
+            command.env_remove(name);
+        }
+    }
+}
+
 /// Where the standard library is, which tests of procedural macros load.
 fn libraries() -> Result<OsString> {
     let output = Command::new("rustc")
@@ -102,4 +117,19 @@ fn libraries() -> Result<OsString> {
         .output()
         .context("rustc cannot be started")?;
     Ok(OsString::from(String::from_utf8_lossy(&output.stdout).trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cargo_is_not_told_of_this_package() {
+        let mut command = Command::new("cargo");
+        forget_own_package(&mut command);
+        for name in ["CARGO_PKG_NAME", "CARGO_PKG_VERSION", "CARGO_MANIFEST_DIR"] {
+            assert!(std::env::var_os(name).is_some(), "cargo sets {name}");
+            assert!(command.get_envs().any(|(known, value)| known == name && value.is_none()), "{name}");
+        }
+    }
 }
