@@ -144,7 +144,7 @@ impl Checker<'_> {
         }
         let refused = daemon.applications.iter().find(|text| text.parse::<IpAddr>().is_err());
         if let Some(address) = refused {
-            let text = format!("{address:?} is no address");
+            let text = format!("daemon.applications: {address:?} is no address");
             self.problems.add(self.config.origin("daemon.applications"), text);
         }
         self.that(daemon.max_applications > 0, "daemon.max_applications", "must be larger than zero");
@@ -170,7 +170,7 @@ impl Checker<'_> {
             self.that(burst >= LEAST_BURST, "daemon.burst", "must be at least 1500B: a datagram");
         }
         if let Some(wrong) = daemon.bands.problem() {
-            self.problems.add(self.config.origin("daemon.bands"), wrong);
+            self.problems.add(self.config.origin("daemon.bands"), format!("daemon.bands: {wrong}"));
         }
     }
 
