@@ -6,6 +6,8 @@ SHELL := /bin/bash
 # itself has, that takes a third of the disk and less time.
 export CARGO_INCREMENTAL ?= 0
 export CARGO_PROFILE_DEV_DEBUG ?= 0
+# Tests are not optimised, what they test is.
+export RUSTC_WORKSPACE_WRAPPER ?= $(CURDIR)/scripts/rustc.sh
 SECONDS ?=
 PARTICIPANTS ?= 10,100,1000
 DEMO_SECONDS := $(filter-out 0,$(SECONDS))
@@ -83,13 +85,13 @@ cross: ## no_std for thumbv7em, everything but the video programs for armv7, uni
 	@scripts/setup.sh build cross
 	cargo check --quiet --target thumbv7em-none-eabihf --no-default-features $(PROTOCOL_CRATES)
 	cargo check --quiet --target armv7-unknown-linux-gnueabihf --workspace --exclude dunlin-video --exclude dunlin-surveillance
-	cargo test --quiet --target armv7-unknown-linux-gnueabihf $(PROTOCOL_CRATES) --lib --test golden --test vectors --test captured --test views
+	RUSTC_WORKSPACE_WRAPPER= cargo test --quiet --target armv7-unknown-linux-gnueabihf $(PROTOCOL_CRATES) --lib --test golden --test vectors --test captured --test views
 
 cross-full: ## everything built for armv7, all protocol tests under emulation
 	@scripts/setup.sh build cross
 	cargo build --quiet --target thumbv7em-none-eabihf --no-default-features $(PROTOCOL_CRATES)
 	cargo build --quiet --target armv7-unknown-linux-gnueabihf --workspace
-	$(PROOF) cross -- cargo test --quiet --target armv7-unknown-linux-gnueabihf $(PROTOCOL_CRATES)
+	$(PROOF) cross -- env RUSTC_WORKSPACE_WRAPPER= cargo test --quiet --target armv7-unknown-linux-gnueabihf $(PROTOCOL_CRATES)
 
 interop: ## exchange with Cyclone DDS, Fast DDS, RustDDS and dust_dds; ROUNDS=20 repeats
 	@scripts/setup.sh build test interop

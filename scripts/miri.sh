@@ -15,6 +15,8 @@ rustup component list --toolchain nightly --installed | grep -q '^miri' ||
 isolation=-Zmiri-disable-isolation
 export PROPTEST_CASES=${PROPTEST_CASES:-2}
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/miri
+# It is a compiler of its own.
+unset RUSTC_WORKSPACE_WRAPPER
 cargo +nightly miri setup >/dev/null 2>&1
 
 log=$(mktemp)
