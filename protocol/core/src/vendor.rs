@@ -30,6 +30,9 @@ pub enum Behaviour {
     /// Its readers answer a HEARTBEAT that asks for an acknowledgment some milliseconds later. Each further HEARTBEAT that asks
     /// starts that time anew, so does any while a change is missing, and one that does not ask calls the question off.
     DelaysAnswers,
+    /// Its readers fail where some changes come whole and others in fragments, and some of either are missed: they take one change for
+    /// ever, or crash.
+    FailsOnMixedForms,
     /// Has a protocol of its own on TCP, under a kind of locator that others have too.
     SpeaksOtherTcp,
 }
@@ -52,10 +55,11 @@ const fn row(behaviour: Behaviour, vendor: VendorId, evidence: (&'static str, &'
 }
 
 /// The table.
-pub const VENDORS: [VendorRow; 13] = {
+pub const VENDORS: [VendorRow; 14] = {
     use Behaviour as B;
     use VendorId as V;
     const LARGE: &str = "tests/interop/tests/video.rs";
+    const ONE_FORM: &str = "a_reader_that_fails_on_mixed_forms_gets_one_form_within_a_host";
     const CODEC: &str = "protocol/discovery/src/codec/tests.rs";
     let with_fractions = Some(ProtocolVersion { major: 2, minor: 4 });
     [
@@ -90,6 +94,7 @@ pub const VENDORS: [VendorRow; 13] = {
             ..row(B::WritesNanosecondsInLease, V::OPENDDS, (CODEC, "opendds_durations"))
         },
         row(B::DelaysAnswers, V::FAST_DDS, ("tests/interop/tests/dense.rs", "fast_dds_reads")),
+        row(B::FailsOnMixedForms, V::FAST_DDS, ("protocol/rtps/src/tests/large_datagrams.rs", ONE_FORM)),
         row(B::SpeaksOtherTcp, V::RTI, (CODEC, "tcp_of_rti_is_another_protocol")),
     ]
 };

@@ -432,6 +432,30 @@ fn a_way_that_lets_no_long_datagram_pass_is_remembered() {
     }
 }
 
+/// On a busy host most long datagrams find no room where they arrive, again and again.
+#[test]
+#[cfg_attr(miri, ignore = "too much to interpret")]
+fn a_reader_that_fails_on_mixed_forms_gets_one_form_within_a_host() {
+    let (mut source, mut target) = (source(0), target(1));
+    source.match_reader(at(0), ReaderProxyConfig { vendor: VendorId::FAST_DDS, ..near(1) });
+    talk(&mut source, &mut target, |_| true);
+    let (mut time, mut long) = (10_000, 0);
+    for round in 0..200 {
+        time += 10_000;
+        source.timer(at(time));
+        if round < 40 {
+            source.write(at(time), 10_240);
+        }
+        let sent = talk_since(time, &mut source, &mut target, |packet| {
+            let is_long = packet.bytes.len() > 1_472;
+            long += u32::from(is_long);
+            !is_long || long.is_multiple_of(5)
+        });
+        assert!(sent.iter().all(|packet| fragments(packet).is_empty()), "round {round}");
+    }
+    assert_eq!(target.sink.payloads.len(), 40);
+}
+
 #[test]
 fn readers_of_unknown_vendors_get_usual_datagrams() {
     let mut source = source(0);

@@ -105,7 +105,7 @@ impl Writer {
         let sizes = self.fragment_routes().iter().map(|to| self.datagram_to(to));
         let said = sizes.min().unwrap_or(0).min(room);
         if said > usual {
-            let octets = self.transmission.path_mtu().limit(said, usual);
+            let octets = self.carried(self.fragment_routes(), said);
             return Longest { octets, in_frames: false, said };
         }
         if self.joins_frames() {
@@ -160,7 +160,22 @@ impl Writer {
         let to = group.map_or(proxy.directed(), core::slice::from_ref);
         let longest = to.iter().map(|to| self.datagram_to(to)).min().unwrap_or(0);
         let longest = longest.min(self.transmission.window().longest().unwrap_or(LONGEST)).min(LONGEST);
-        self.transmission.path_mtu().limit(longest, self.cfg.max_message_size)
+        self.carried(to, longest)
+    }
+
+    /// Octets of the longest datagram that may leave where the way is said to carry so many.
+    fn carried(&self, to: &[Locator], said: usize) -> usize {
+        if self.keeps_form(to) {
+            return said;
+        }
+        self.transmission.path_mtu().limit(said, self.cfg.max_message_size)
+    }
+
+    /// Whether large changes keep one form there, whatever is missed: for readers that fail on two, within a host, where what is
+    /// long is missed for want of room alone.
+    fn keeps_form(&self, to: &[Locator]) -> bool {
+        let fails = |proxy: &ReaderProxy| proxy.cfg.vendor.does(Behaviour::FailsOnMixedForms);
+        self.are_sockets_of_host(to) && self.readers.iter().any(fails)
     }
 
     /// Whether a change left for a reader in datagrams that are longer than usual because of what the way is said to carry, or with
@@ -177,7 +192,7 @@ impl Writer {
         let whole = AROUND.saturating_add(Framing::data_len(change, &self.inline));
         self.cfg.fragment_size == 0
             && self.forms.was_whole(change.sn, whole)
-            && proxy.account.log.repeats(change.sn) < WHOLE_REPAIRS
+            && (proxy.account.log.repeats(change.sn) < WHOLE_REPAIRS || self.keeps_form(proxy.directed()))
             && whole <= self.longest_repair(proxy, None)
     }
 
