@@ -158,9 +158,17 @@ fn end_on_signals(stop: &GuardCondition) -> Result<()> {
     Ok(())
 }
 
+const NAME: &str = "dunlin store";
+
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let result = match (&arguments.file, arguments.command) {
+    match dunlin_program::arguments(NAME) {
+        Ok(arguments) => dunlin_program::end(NAME, execute(arguments).map(|()| ExitCode::SUCCESS)),
+        Err(code) => code,
+    }
+}
+
+fn execute(arguments: Arguments) -> Result<()> {
+    match (&arguments.file, arguments.command) {
         (Some(file), None) if arguments.check => ServiceConfig::from_file(file).map(drop).map_err(Into::into),
         (Some(file), None) => serve(file),
         (_, Some(Command::Ls { file })) => tool::list(&file),
@@ -169,12 +177,5 @@ fn main() -> ExitCode {
         (_, Some(Command::Export { file, to })) => tool::export(&file, to.as_deref()),
         (_, Some(Command::Import { from, file })) => tool::import(&from, &file),
         (None, None) => Ok(()),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            dunlin_program::tell!("dunlin store: {error:#}");
-            ExitCode::FAILURE
-        }
     }
 }

@@ -64,7 +64,7 @@ pub(crate) fn list(file: &Path) -> Result<()> {
         *newest = (*newest).max(head.source_timestamp);
         Ok(())
     })?;
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut out = BufWriter::new(dunlin_program::stdout());
     writeln!(out, "{:>10} {:>12}  {:<24} {:<24} partitions", "changes", "octets", "topic", "type")?;
     for (group, topic) in topics {
         let (count, octets, _) = sums.get(&group).copied().unwrap_or_default();
@@ -90,7 +90,7 @@ pub(crate) fn show(file: &Path, topic: &str, most: usize) -> Result<()> {
         }
         Ok(())
     })?;
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut out = BufWriter::new(dunlin_program::stdout());
     for (position, head) in found {
         let Some(payload) = store.read(position)? else { continue };
         let ty = groups.get(&head.group).and_then(Option::as_ref);
@@ -175,7 +175,7 @@ pub(crate) fn export(file: &Path, to: Option<&Path>) -> Result<()> {
     let mut store = open(file)?;
     let out: Box<dyn Write> = match to {
         Some(to) => Box::new(File::create_new(to).with_context(|| to.display().to_string())?),
-        None => Box::new(std::io::stdout().lock()),
+        None => Box::new(dunlin_program::stdout()),
     };
     let mut out = BufWriter::new(out);
     writeln!(out, "{TITLE}")?;

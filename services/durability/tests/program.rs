@@ -3,7 +3,7 @@
 
 use dunlin::qos::{DataReaderQos, DataWriterQos, DurabilityKind, DurabilityService, TopicQos};
 use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant};
-use dunlin_test_program::{PATIENCE, Place, Running, eventually, text};
+use dunlin_test_program::{PATIENCE, Place, Running, eventually, minds_where_its_answer_goes, text};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -153,6 +153,9 @@ fn a_file_is_listed_shown_exported_imported_and_pruned() {
     let shown = told(&["show", &file, "Tracks"]);
     assert_eq!(shown.lines().count(), 12);
     assert!(shown.contains("\"position\":4"), "{shown}");
+    for words in [&["ls", &file][..], &["show", &file, "Tracks"], &["export", &file], &["ls", "--help"]] {
+        minds_where_its_answer_goes(|| place.command(STORE, words));
+    }
     let (export, again) = (place.path("export.txt"), place.path("again.redb"));
     told(&["export", &file, &export]);
     told(&["import", &export, &again]);

@@ -68,12 +68,11 @@ fn name_foreign(server: &Server, named: &mut BTreeSet<GuidPrefix>) {
     }
 }
 
+const NAME: &str = "dunlin server";
+
 fn main() -> ExitCode {
-    match serve(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            tell!("dunlin server: {error:#}");
-            ExitCode::FAILURE
-        }
+    match dunlin_program::arguments(NAME) {
+        Ok(arguments) => dunlin_program::end(NAME, serve(&arguments).map(|()| ExitCode::SUCCESS)),
+        Err(code) => code,
     }
 }

@@ -2,7 +2,7 @@
 
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant};
-use dunlin_test_program::{Running, eventually};
+use dunlin_test_program::{Running, eventually, minds_where_its_answer_goes};
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -259,4 +259,15 @@ fn a_port_that_is_taken_is_named() {
     let second = command.args(words).output().unwrap();
     let told = String::from_utf8(second.stderr).unwrap();
     assert!(!second.status.success() && told.contains(&format!("cannot serve at port {port}")), "{told}");
+}
+
+#[test]
+fn help_minds_where_it_goes() {
+    for program in [env!("CARGO_BIN_EXE_dunlin-server"), env!("CARGO_BIN_EXE_dunlin-daemon")] {
+        minds_where_its_answer_goes(|| {
+            let mut command = Command::new(program);
+            command.arg("--help");
+            command
+        });
+    }
 }

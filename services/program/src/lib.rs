@@ -2,11 +2,13 @@
 
 #![forbid(unsafe_code)]
 
+mod output;
 #[cfg(feature = "page")]
 pub mod page;
 mod stop;
 mod text;
 
 pub use dunlin_core::is_harmful;
+pub use output::{Output, arguments, end, is_closed, stdout};
 pub use stop::Stop;
 pub use text::{harmless, harmless_json, harmless_lines, say, tell};

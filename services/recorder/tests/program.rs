@@ -6,7 +6,7 @@ mod common;
 use common::{Programs, Track, record, track_writer};
 use dunlin_recorder::event::EventKind;
 use dunlin_recorder::file::{Compression, Ending, Recording, Selection, rewrite};
-use dunlin_test_program::{Place, eventually, text};
+use dunlin_test_program::{Place, eventually, minds_where_its_answer_goes, text};
 use std::fs::File;
 use std::io::BufReader;
 
@@ -53,6 +53,28 @@ fn what_is_replayed_is_recorded_as_it_was_first() {
         is_first
     });
     assert!(again == was, "{} and {} changes", again.len(), was.len());
+    answers_mind_where_they_go(&place, &first);
+}
+
+fn answers_mind_where_they_go(place: &Place, file: &str) {
+    let mut copies = 0;
+    for words in [
+        &["record", "info", file][..],
+        &["record", "info", "--json", file],
+        &["record", "repair", file, "-o"],
+        &["record", "cut", file, "-o"],
+        &["record", "--help"],
+        &["replay", file, "--rate", "0"],
+    ] {
+        minds_where_its_answer_goes(|| {
+            let mut command = place.program(words[0], &words[1..]);
+            if words.ends_with(&["-o"]) {
+                copies += 1;
+                command.arg(format!("copy-{copies}.mcap"));
+            }
+            command
+        });
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use dunlin::{Duration, GuardCondition, WaitError, WaitSet};
+use dunlin_program::tell;
 use dunlin_router::import::Import;
 use dunlin_router::{Router, RouterConfig};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -78,19 +79,11 @@ fn route(file: &Path, watch: bool) -> Result<()> {
     Ok(())
 }
 
-/// Prints a line on standard error, if that takes it.
-fn tell(text: std::fmt::Arguments<'_>) {
-    _ = std::io::stderr().lock().write_all(format!("{text}\n").as_bytes());
-}
-
-macro_rules! tell {
-    ($($text:tt)+) => { tell(format_args!($($text)+)) };
-}
-
 fn import(file: &Path) -> Result<()> {
     let text = dunlin_router::config::read_text(file).map_err(anyhow::Error::msg)?;
     let import = Import::from_text(&text).with_context(|| file.display().to_string())?;
-    std::io::stdout().write_all(import.toml.as_bytes())?;
+    let mut out = dunlin_program::stdout();
+    out.write_all(import.toml.as_bytes()).and_then(|()| out.flush())?;
     tell!("{}: from {}", file.display(), import.dialect);
     for left_out in &import.left_out {
         tell!("  not carried over: {left_out}");
@@ -128,19 +121,20 @@ fn reconfigure(router: &mut Router, file: &Path) {
     }
 }
 
+const NAME: &str = "dunlin route";
+
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let result = match (&arguments.file, arguments.command) {
+    match dunlin_program::arguments(NAME) {
+        Ok(arguments) => dunlin_program::end(NAME, execute(arguments).map(|()| ExitCode::SUCCESS)),
+        Err(code) => code,
+    }
+}
+
+fn execute(arguments: Arguments) -> Result<()> {
+    match (&arguments.file, arguments.command) {
         (Some(file), None) if arguments.check => RouterConfig::from_file(file).map(drop).map_err(Into::into),
         (Some(file), None) => route(file, arguments.watch),
         (_, Some(Command::Import { file })) => import(&file),
         (None, None) => Ok(()),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            tell!("dunlin route: {error:#}");
-            ExitCode::FAILURE
-        }
     }
 }

@@ -4,7 +4,7 @@
 use dunlin::qos::{DataReaderQos, DataWriterQos, TopicQos};
 use dunlin::{DataReader, DataWriter, DdsType, InstanceHandle};
 use dunlin_router::{Forwarding, Router, RouterConfig};
-use dunlin_test_program::{Place, Running, eventually, text};
+use dunlin_test_program::{Place, Running, eventually, minds_where_its_answer_goes, text};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -183,6 +183,7 @@ fn imported_configurations_run() {
         let import = output(&["import", file.to_str().unwrap()]);
         assert!(import.status.success(), "{}", text(&import.stderr));
         assert!(text(&import.stderr).contains(left_out), "{}", text(&import.stderr));
+        minds_where_its_answer_goes(|| program(&["import", file.to_str().unwrap()]));
         let imported = place.file("gate.toml", &text(&import.stdout));
         let _router = start(&place, &[imported.to_str().unwrap()]);
         let (writer, reader) = (track_writer(&place, 0, "A"), track_reader(&place, 1, topic));

@@ -116,3 +116,26 @@ impl Place {
         command.env("DUNLIN_NETWORK_INTERFACES", "lo").env("DUNLIN_DOMAIN_TAG", &self.tag);
     }
 }
+
+/// A program that answers on standard output ends quietly, as if it had been read, where nobody reads that any more, and says once
+/// that a disk is full.
+///
+/// # Panics
+/// If it does otherwise.
+pub fn minds_where_its_answer_goes(mut command: impl FnMut() -> Command) {
+    let mut told = |output: Stdio| {
+        let output = command().stdout(output).stderr(Stdio::piped()).output().expect("it runs");
+        (output.status.code(), text(&output.stderr))
+    };
+    let (usual, _) = told(Stdio::null());
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let (status, error) = told(writer.into());
+    assert_eq!(status, usual, "{error}");
+    assert!(!error.contains("panicked") && !error.contains("pipe"), "{error}");
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("a full disk");
+    let (status, error) = told(full.into());
+    assert_eq!(status, Some(1), "{error}");
+    assert_eq!(error.matches("standard output: No space left on device").count(), 1, "{error}");
+    assert!(!error.contains("panicked"), "{error}");
+}

@@ -368,14 +368,15 @@ fn measure(options: &RunOptions, itself: &[&str], out: &mut dyn Write) -> Result
     let remote = options.machines.resolve()?;
     hosts::removed_on_signals()?;
     let results = run::run(request, &options.adapters.resolve(itself)?, remote.as_ref(), &file)?;
+    // Before anything is printed, which may find no reader.
+    let page = file.with_extension("html");
+    std::fs::write(&page, report::html(std::slice::from_ref(&results)))
+        .with_context(|| format!("writing {}", page.display()))?;
     if options.markdown {
         write!(out, "{}", report::markdown(&results, false))?;
     } else {
         write!(out, "{}", compare::within(&results, compare::Wanted::default())?)?;
     }
-    let page = file.with_extension("html");
-    std::fs::write(&page, report::html(std::slice::from_ref(&results)))
-        .with_context(|| format!("writing {}", page.display()))?;
     writeln!(out, "\nresults: {}\nreport:  {}", file.display(), page.display())?;
     Ok(())
 }

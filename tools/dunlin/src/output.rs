@@ -1,45 +1,10 @@
-//! Standard output and standard error as the commands use them: a pipe that nobody reads any more is an end like any other, and
-//! what cannot be told on standard error is not told.
+//! What the commands print, and how: what cannot be told on standard error is not told.
 
 use dunlin_program::harmless_json;
+pub use dunlin_program::{is_closed, stdout};
 use serde::Serialize;
 use std::fmt;
-use std::io::{self, Stdout, Write};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
-/// Nobody reads standard output any more.
-static CLOSED: AtomicBool = AtomicBool::new(false);
-
-/// Standard output. Errors say that it was that which failed.
-pub struct Output(Stdout);
-
-/// Standard output.
-pub fn stdout() -> Output {
-    Output(io::stdout())
-}
-
-/// Whether a write failed because nobody reads standard output any more.
-pub fn is_closed() -> bool {
-    CLOSED.load(Relaxed)
-}
-
-fn named(error: io::Error) -> io::Error {
-    if error.kind() == io::ErrorKind::Interrupted {
-        return error;
-    }
-    CLOSED.fetch_or(error.kind() == io::ErrorKind::BrokenPipe, Relaxed);
-    io::Error::new(error.kind(), format!("standard output: {error}"))
-}
-
-impl Write for Output {
-    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        self.0.write(octets).map_err(named)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush().map_err(named)
-    }
-}
+use std::io::{self, Write};
 
 /// How many characters a line of standard output has room for, if it is a terminal.
 pub fn width() -> Option<usize> {

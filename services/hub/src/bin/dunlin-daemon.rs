@@ -49,12 +49,11 @@ fn serve(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+const NAME: &str = "dunlin daemon";
+
 fn main() -> ExitCode {
-    match serve(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            tell!("dunlin daemon: {error:#}");
-            ExitCode::FAILURE
-        }
+    match dunlin_program::arguments(NAME) {
+        Ok(arguments) => dunlin_program::end(NAME, serve(&arguments).map(|()| ExitCode::SUCCESS)),
+        Err(code) => code,
     }
 }

@@ -1,14 +1,15 @@
 //! What is done with recordings that are there.
 
 use anyhow::{Context, Result};
-use dunlin_program::{harmless, say, tell};
+use dunlin_program::{harmless, harmless_json, harmless_lines, stdout, tell};
 use dunlin_recorder::Names;
 use dunlin_recorder::event::{Event, EventKind};
 use dunlin_recorder::file::{Compression, Ending, Recording, RecordingError, Rewritten, Selection, rewrite};
 use dunlin_recorder::text::{size, time};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
-use std::io::BufReader;
+use std::io::{BufReader, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -43,11 +44,14 @@ pub(crate) fn info(file: &Path, json: bool) -> Result<ExitCode> {
     let name = file.display().to_string();
     let mut recording = Recording::open(file).with_context(|| name.clone())?;
     let info = look(name.clone(), &mut recording).with_context(|| name)?;
-    if json {
-        say!("{}", serde_json::to_string_pretty(&info)?);
-    } else {
-        print(&info);
-    }
+    let text = if json { harmless_json(&serde_json::to_string_pretty(&info)?) + "\n" } else { text(&info)? };
+    answer(&text)
+}
+
+/// What was asked for goes to standard output, or there is an error.
+fn answer(text: &str) -> Result<ExitCode> {
+    let mut out = stdout();
+    out.write_all(harmless_lines(text).as_bytes()).and_then(|()| out.flush())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -102,36 +106,38 @@ fn count_events(info: &mut Info, recording: &mut Recording) -> Result<(), Record
     })
 }
 
-fn print(info: &Info) {
-    say!("{}: {} in {} chunks", info.file, size(info.octets), info.chunks);
+fn text(info: &Info) -> Result<String> {
+    let mut out = String::new();
+    writeln!(out, "{}: {} in {} chunks", info.file, size(info.octets), info.chunks)?;
     if let (Some(start), Some(end)) = (info.start, info.end) {
         let long = Duration::from_nanos(end.saturating_sub(start)).as_secs_f64();
-        say!("from {} to {} UTC, {long:.3} s", time(start), time(end));
+        writeln!(out, "from {} to {} UTC, {long:.3} s", time(start), time(end))?;
     }
     let width = info.topics.keys().map(|topic| topic.chars().count()).max().unwrap_or(0).max(5);
-    say!("{:width$}  {:>10}  {:>7}  type", "topic", "samples", "writers");
+    writeln!(out, "{:width$}  {:>10}  {:>7}  type", "topic", "samples", "writers")?;
     for (name, topic) in &info.topics {
         let types = harmless(&topic.types.join(", "));
-        say!("{:width$}  {:>10}  {:>7}  {types}", harmless(name), topic.messages, topic.writers);
+        writeln!(out, "{:width$}  {:>10}  {:>7}  {types}", harmless(name), topic.messages, topic.writers)?;
     }
-    say!("instances: {} disposed, {} unregistered", info.disposed, info.unregistered);
-    say!("missing: {} lost before they arrived, {} not written", info.lost, info.dropped);
+    writeln!(out, "instances: {} disposed, {} unregistered", info.disposed, info.unregistered)?;
+    writeln!(out, "missing: {} lost before they arrived, {} not written", info.lost, info.dropped)?;
     if info.damaged_chunks > 0 {
-        say!("{} chunks are damaged", info.damaged_chunks);
+        writeln!(out, "{} chunks are damaged", info.damaged_chunks)?;
     }
     match &info.why_not {
-        Some(why) => say!("it is not whole ({why}); `dunlin record repair` makes it whole"),
-        None => say!("it is whole"),
-    }
+        Some(why) => writeln!(out, "it is not whole ({why}); `dunlin record repair` makes it whole"),
+        None => writeln!(out, "it is whole"),
+    }?;
+    Ok(out)
 }
 
 pub(crate) fn repair(file: &Path, output: &Path) -> Result<ExitCode> {
     let done = make(file, output, &Selection::default())?;
-    say!("{}: {} messages", output.display(), done.messages);
+    let mut text = format!("{}: {} messages\n", output.display(), done.messages);
     if let Ending::Cut { offset, why } = &done.ending {
-        say!("{} was readable up to octet {offset}: {why}", file.display());
+        writeln!(text, "{} was readable up to octet {offset}: {why}", file.display())?;
     }
-    Ok(ExitCode::SUCCESS)
+    answer(&text)
 }
 
 pub(crate) fn cut(
@@ -146,8 +152,7 @@ pub(crate) fn cut(
     let topics = Names { allow, deny };
     let selection = Selection { topics, from: from.map_or(0, at), to: to.map_or(u64::MAX, at) };
     let done = make(file, output, &selection)?;
-    say!("{}: {} messages", output.display(), done.messages);
-    Ok(ExitCode::SUCCESS)
+    answer(&format!("{}: {} messages\n", output.display(), done.messages))
 }
 
 /// Writes a new recording; what is there is not written over.

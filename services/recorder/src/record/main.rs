@@ -8,7 +8,6 @@ mod web;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum};
-use dunlin_program::tell;
 use dunlin_recorder::file::Compression;
 use dunlin_recorder::text::{parse_duration, parse_size};
 use std::path::PathBuf;
@@ -165,12 +164,11 @@ fn execute(arguments: Arguments) -> Result<ExitCode> {
     }
 }
 
+const NAME: &str = "dunlin record";
+
 fn main() -> ExitCode {
-    match execute(Arguments::parse()) {
-        Ok(code) => code,
-        Err(error) => {
-            tell!("dunlin record: {error:#}");
-            ExitCode::FAILURE
-        }
+    match dunlin_program::arguments(NAME) {
+        Ok(arguments) => dunlin_program::end(NAME, execute(arguments)),
+        Err(code) => code,
     }
 }

@@ -4,10 +4,10 @@
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use dunlin::Config;
-use dunlin_program::{Stop, say, tell};
+use dunlin_program::{Stop, end, stdout, tell};
 use dunlin_recorder::text::parse_duration;
 use dunlin_recorder::{Control, Identity, Names, Played, Player, PlayerOptions, SourceTime};
-use std::io::BufRead;
+use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -154,24 +154,25 @@ fn replay(arguments: &Arguments) -> Result<Played> {
     Ok(player.play()?)
 }
 
+/// Says what was played; its status.
+fn report(played: &Played) -> Result<ExitCode> {
+    played.problems.iter().for_each(|problem| tell!("{NAME}: {problem}"));
+    let mut out = stdout();
+    writeln!(
+        out,
+        "{} samples, {} ends of instances; late by {:?} in the median, {:?} for 99 %, at most {:?}",
+        played.samples, played.ends, played.late_median, played.late_99, played.late_max
+    )?;
+    out.flush()?;
+    Ok(ExitCode::from(if played.refused + played.unplayed > 0 { 3 } else { 0 }))
+}
+
+const NAME: &str = "dunlin replay";
+
 fn main() -> ExitCode {
-    match replay(&Arguments::parse()) {
-        Ok(played) => {
-            say!(
-                "{} samples, {} ends of instances; late by {:?} in the median, {:?} for 99 %, at most {:?}",
-                played.samples,
-                played.ends,
-                played.late_median,
-                played.late_99,
-                played.late_max
-            );
-            played.problems.iter().for_each(|problem| tell!("dunlin replay: {problem}"));
-            ExitCode::from(if played.refused + played.unplayed > 0 { 3 } else { 0 })
-        }
-        Err(error) => {
-            tell!("dunlin replay: {error:#}");
-            ExitCode::FAILURE
-        }
+    match dunlin_program::arguments(NAME) {
+        Ok(arguments) => end(NAME, replay(&arguments).and_then(|played| report(&played))),
+        Err(code) => code,
     }
 }
 

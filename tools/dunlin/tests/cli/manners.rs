@@ -9,6 +9,18 @@ use std::time::Instant;
 const DDS_XML: &str = "<CycloneDDS><Domain Id='3'/></CycloneDDS>";
 const IDL: &str = "struct Shape { @key string<128> color; long x; long y; long shapesize; };\n";
 
+/// A benchmark without peers that takes no time.
+const SHORTEST: &str = "short --only udp --kinds latency --payloads 64 --set-ups inter-process --repetitions 1 --count 20 \
+                        --no-system-calls";
+
+/// Its results.
+fn measured(folder: &tempfile::TempDir) -> String {
+    let results = folder.path().join("results.json").to_str().unwrap().to_owned();
+    let words: Vec<_> = SHORTEST.split(' ').collect();
+    text(&[&["bench", "run"], &words[..], &["--out", &results]].concat());
+    results
+}
+
 /// Every command with words that make it print something.
 fn commands(domain: &str, folder: &tempfile::TempDir) -> Vec<Vec<String>> {
     let file = |name: &str, text: &str| {
@@ -18,6 +30,7 @@ fn commands(domain: &str, folder: &tempfile::TempDir) -> Vec<Vec<String>> {
     };
     let (xml, idl) = (file("cyclonedds.xml", DDS_XML), file("shape.idl", IDL));
     let (other, out) = (file("other.idl", "struct Shape { long x; };\n"), folder.path().to_str().unwrap());
+    let (results, measured) = (measured(folder), format!("{out}/again.json"));
     let value = "{\"color\": \"RED\"}";
     let lines = [
         format!("ls --wait 0.1 -d {domain}"),
@@ -44,6 +57,11 @@ fn commands(domain: &str, folder: &tempfile::TempDir) -> Vec<Vec<String>> {
         format!("idl --rust {idl} --out {out}"),
         format!("shapes --web 0 --seconds 60 -d {domain}"),
         "bench list".to_owned(),
+        format!("bench run {SHORTEST} --out {measured}"),
+        format!("bench compare {results}"),
+        format!("bench report {results} --out {out}/page.html"),
+        format!("bench report {results} --markdown"),
+        format!("bench report {results} --pictures {out}"),
         "completions bash".to_owned(),
         "help".to_owned(),
         "--version".to_owned(),
