@@ -22,7 +22,7 @@ LOOM_CRATES := $(foreach c,sync buf shm engine driver,-p dunlin-$(c)) -p dunlin
 LOOM = env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom"
 SHUTTLE = env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle"
 
-.PHONY: help demo surveillance test test-deep evidence attack attacks lint build-tests unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample router-graphs router-mutants durability-kill durability-crashes durability-mutants hub-mutants recorder-cuts recorder-python services-external scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense pictures
+.PHONY: help demo surveillance test test-deep evidence attack attacks lint build-tests unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample router-graphs router-mutants durability-kill durability-crashes durability-mutants hub-mutants recorder-cuts recorder-python services-external scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense tutorial pictures
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -234,6 +234,10 @@ slow-reader: ## SIGSTOP of one of three reader processes for 30 s; SECONDS=3 for
 leaving: ## 400 programs that end right after their last sample or write; ROUNDS=8 of each kind, 40 by default
 	env ROUNDS=$(or $(ROUNDS),40) WITHIN_MS=100 \
 		cargo test --quiet -p dunlin --test leaving -- --nocapture --test-threads 1
+
+tutorial: ## publisher and subscriber of docs/getting-started.md, 50 times each on an idle and a loaded machine; ROUNDS=5
+	env DUNLIN_TUTORIAL_ROUNDS=$(or $(ROUNDS),50) cargo test --quiet --workspace --test getting_started
+	env DUNLIN_TUTORIAL_ROUNDS=$(or $(ROUNDS),50) DUNLIN_TUTORIAL_LOAD=4 cargo test --quiet --workspace --test getting_started
 
 pictures: ## what docs/cli.md shows of ls, echo, top and graph, made anew
 	@scripts/setup.sh build pictures

@@ -1,11 +1,14 @@
 //! The programs of docs/getting-started.md, copied from the page into an empty folder, compiled there and run: each prints what
-//! the page says. `DUNLIN_TUTORIAL_ROUNDS=50` runs the publisher and the subscriber so many times.
+//! the page says. `DUNLIN_TUTORIAL_ROUNDS=50` runs the publisher and the subscriber so many times, `DUNLIN_TUTORIAL_LOAD=4` while
+//! so many threads keep the processors busy: `make tutorial`.
 
 use dunlin_docs::{Block, blocks};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -102,14 +105,38 @@ fn check(name: &str, output: &Output, expected: &str) {
     assert!(err.lines().all(is_expected), "{name} complains: {err}");
 }
 
+/// A number that the environment may say.
+fn number(name: &str, usual: u32) -> u32 {
+    std::env::var(name).map_or(usual, |text| text.parse().unwrap())
+}
+
+/// Threads that keep the processors busy until this is dropped.
+struct Load(Arc<AtomicBool>, Vec<thread::JoinHandle<()>>);
+
+impl Load {
+    fn of(threads: u32) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let spin = |stop: Arc<AtomicBool>| move || while !stop.load(Relaxed) {};
+        let threads = (0..threads).map(|_| thread::spawn(spin(Arc::clone(&stop)))).collect();
+        Self(stop, threads)
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+        self.1.drain(..).for_each(|it| it.join().unwrap());
+    }
+}
+
 #[test]
 fn the_programs_of_the_page_exchange_every_sample() {
     let page = page();
     let blocks = blocks(&page);
     let (folder, names) = project(&blocks);
     let programs = compile(&folder);
-    let rounds = std::env::var("DUNLIN_TUTORIAL_ROUNDS").map_or(1, |text| text.parse::<u32>().unwrap());
-    for round in 0..rounds {
+    let _load = Load::of(number("DUNLIN_TUTORIAL_LOAD", 0));
+    for round in 0..number("DUNLIN_TUTORIAL_ROUNDS", 1) {
         let tag = format!("getting-started-{}-{round}", std::process::id());
         // Whoever is started first waits for the other.
         let mut pair = ["publisher", "subscriber"];

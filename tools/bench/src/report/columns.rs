@@ -46,7 +46,7 @@ const ONE_WAY: Columns = &[
     ("p99", "p99"),
     ("max", "max"),
     ("stddev", "jitter (σ)"),
-    ("lost_percent", "lost %"),
+    ("lost_percent", "unseen %"),
     ("late_percent", "written late %"),
     ("write_ms", "write, ms"),
     ("write_spread_ms", "± (σ)"),
