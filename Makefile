@@ -22,7 +22,7 @@ LOOM_CRATES := $(foreach c,sync buf shm engine driver,-p dunlin-$(c)) -p dunlin
 LOOM = env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom"
 SHUTTLE = env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle"
 
-.PHONY: help demo surveillance test test-deep evidence attack attacks lint build-tests unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample router-graphs router-mutants durability-kill durability-crashes durability-mutants hub-mutants recorder-cuts recorder-python services-external scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense tutorial pictures
+.PHONY: help demo surveillance test test-deep evidence attack attacks lint build-tests unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample router-graphs router-mutants durability-kill durability-crashes durability-mutants hub-mutants hub-seeds recorder-cuts recorder-python services-external scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense tutorial pictures
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -142,6 +142,11 @@ sim: ## random scenarios in the simulator: all seeds that ever failed, and some 
 	$(PROOF) seeds --part "$(or $(SEEDS),2000) from $(or $(FIRST),$(if $(SEEDS),1,the commit))" --amount $(or $(SEEDS),2000) -- \
 		$(or $(CARGO_TARGET_DIR),target)/release/dunlin-simulation campaign $(if $(FIRST),--first $(FIRST)) \
 		$(if $(SEEDS),--seeds $(SEEDS) --state target/simulation/$(SEEDS)-$(or $(FIRST),1).txt,--known $(if $(FIRST),--seeds 2000,--fresh))
+
+hub-seeds: ## random scenarios with discovery servers and daemons of hosts; SEEDS=20000 FIRST=1, goes on after an interruption
+	cargo build --release --quiet --bin dunlin-simulation
+	$(or $(CARGO_TARGET_DIR),target)/release/dunlin-simulation campaign --architectures --generation 1 --first $(or $(FIRST),1) \
+		--seeds $(or $(SEEDS),20000) --state target/simulation/hub-$(or $(SEEDS),20000)-$(or $(FIRST),1).txt
 
 mutants: ## deliberate protocol bugs, each of which the simulation must find within 1000 seeds, or tests; NAMES="ack-base" some, NAMES=checks those that tests find
 	$(if $(NAMES),,$(PROOF) mutants -- )tests/simulation/mutants.sh $(NAMES)

@@ -54,6 +54,9 @@ pub struct Options {
     /// With strangers who speak in the name of nodes, and nodes that name somebody else's place
     #[arg(long)]
     hostile: bool,
+    /// With discovery servers, or with daemons of hosts
+    #[arg(long, conflicts_with = "hostile")]
+    architectures: bool,
     /// Threads; 0 takes all processors
     #[arg(long, default_value_t = 0)]
     jobs: usize,
@@ -205,9 +208,14 @@ pub fn campaign(options: &Options, judge: Judge<'_>, out: &mut (dyn Write + Send
     run_all(options, &seeds, options.state.as_deref(), judge, &commit, out) && known
 }
 
-/// The seed with hostile participants, if they are wanted.
+/// The seed with hostile participants, or of another architecture, if that is wanted.
 fn hostile(options: &Options, first: Seed) -> Seed {
-    if options.hostile { first.with(HOSTILE + first.number) } else { first }
+    let from = match options {
+        Options { hostile: true, .. } => HOSTILE,
+        Options { architectures: true, .. } => crate::generate::ARCHITECTURES,
+        _ => 0,
+    };
+    first.with(from + first.number)
 }
 
 /// Runs the seeds that have ever failed.

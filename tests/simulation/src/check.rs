@@ -27,6 +27,7 @@ pub(crate) fn at_rest(run: &mut Run<'_>) {
     sets::whole(run, &mut found);
     instances::states(run, &mut found);
     limits::histories(run, &mut found);
+    matching::introduced(run, &mut found);
     found.into_iter().for_each(|violation| run.log.note(violation));
 }
 
@@ -46,6 +47,7 @@ pub(crate) fn whole_run(run: &mut Run<'_>) {
     timing::liveliness_lost(run, &mut found);
     timing::separations(run, &mut found);
     young::young(run, &mut found);
+    matching::once(run, &mut found);
     limits::traffic(run, &mut found);
     limits::peaks(run, &mut found);
     hostile::amplification(run, &mut found);

@@ -4,6 +4,7 @@
 //! kind of thing in scenarios is a new generation: one more function in [`LATER`], which changes what the generations before
 //! it have drawn, with chance of its own. Fields that are new say in those before it what was so all the time.
 
+mod architectures;
 mod endpoints;
 mod faults;
 mod hostile;
@@ -13,12 +14,13 @@ mod sets;
 mod storms;
 mod whole;
 
+pub use architectures::ARCHITECTURES;
 pub use hostile::HOSTILE;
 
 use dunlin_core::{Duration, Rng};
 use dunlin_sim::{Delay, PathConfig};
 
-use crate::scenario::{Class, EndpointPlan, Fault, FaultPlan, Ms, NodePlan, Scenario};
+use crate::scenario::{Class, EndpointPlan, Fault, FaultPlan, Ms, NodePlan, Part, Scenario};
 use crate::seed::Seed;
 
 /// What a later generation makes of a scenario.
@@ -93,6 +95,9 @@ pub fn generate(seed: impl Into<Seed>) -> Scenario {
     let mut scenario = first_generation(seed);
     for (generation, bend) in (2..=seed.generation).zip(LATER) {
         bend(&mut Dice::new(seed.number, BENDS + u64::from(generation)), &mut scenario);
+    }
+    if (ARCHITECTURES..HOSTILE).contains(&seed.number) {
+        architectures::draw(&mut Dice::new(seed.number, 98), &mut scenario);
     }
     if seed.number >= HOSTILE {
         hostile::attacks(&mut Dice::new(seed.number, 99), &mut scenario);
@@ -185,6 +190,7 @@ fn nodes(dice: &mut Dice, count: usize, size: Size) -> Vec<NodePlan> {
                 inactive_after: 10_000,
                 host: None,
                 memory: false,
+                part: Part::Equal,
             }
         })
         .collect()

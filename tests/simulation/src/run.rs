@@ -6,13 +6,14 @@ mod effects;
 mod events;
 mod faults;
 mod hostile;
+mod parts;
 mod sets;
 mod take;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
-use dunlin_core::{Duration, EntityId, Locator, domain_ports};
+use dunlin_core::{Duration, EntityId, Locator};
 use dunlin_sim::{Nat, NetworkConfig, NodeConfig, NodeId, World};
 
 use crate::check;
@@ -136,7 +137,7 @@ pub fn run(scenario: &Scenario) -> Result<Outcome, Failure> {
 /// after their lease, those that were forgotten announce themselves within a period, and then talk.
 fn bound(scenario: &Scenario) -> Ms {
     let longest = scenario.nodes.iter().map(|node| node.lease).max().unwrap_or(0);
-    2 * longest + 4_000
+    2 * longest + 4_000 + parts::until_introduced_again(scenario)
 }
 
 impl<'a> Run<'a> {
@@ -224,6 +225,7 @@ impl<'a> Run<'a> {
         if plan.peers {
             config.participant.initial_peers = self.peers(index, addresses);
         }
+        self.take_part(index, addresses, &mut config);
         let id = self.world.add_node(config);
         self.world.set_multicast(id, !plan.unaware);
         if plan.nat {
@@ -235,14 +237,8 @@ impl<'a> Run<'a> {
 
     /// Where all the others are to be found at first.
     fn peers(&self, own: usize, addresses: &[Option<u32>]) -> Vec<Locator> {
-        let [_, port, _, _] = domain_ports(0, 0).expect("domain 0 has ports");
-        let others = addresses.iter().enumerate().filter(|(index, _)| *index != own);
-        let locator = |(index, number): (usize, &Option<u32>)| {
-            let [_, a, b, c] = (*number)?.to_be_bytes();
-            let inside = Locator::udp_v4(std::net::Ipv4Addr::new(10, a, b, c), port);
-            Some(if self.scenario.nodes[index].nat { router(index, 0).outside(inside) } else { inside })
-        };
-        others.filter_map(locator).collect()
+        let others = (0..addresses.len()).filter(|index| *index != own);
+        others.filter_map(|index| self.place(index, addresses)).collect()
     }
 
     /// Nanoseconds since the world began.

@@ -60,6 +60,32 @@ pub struct NodePlan {
     pub host: Option<u32>,
     /// It shares memory with those of them that do.
     pub memory: bool,
+    /// What it is in its architecture.
+    pub part: Part,
+}
+
+/// What a node is to the others (`docs/architectures.md`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Part {
+    /// One among equals.
+    #[default]
+    Equal,
+    /// A discovery server.
+    Server,
+    /// It announces itself to the servers alone.
+    Client,
+    /// The daemon of a host, which keeps back messages to other daemons for so many microseconds.
+    Daemon(u64),
+    /// The daemon on the node of this number speaks for it.
+    Application(usize),
+}
+
+impl NodePlan {
+    /// Whether it is there for others, and runs no application.
+    #[must_use]
+    pub fn is_hub(&self) -> bool {
+        matches!(self.part, Part::Server | Part::Daemon(_))
+    }
 }
 
 /// What an application does with a writer.
@@ -441,6 +467,7 @@ impl Scenario {
             node.nat &= !switches.classes.contains(&Class::Nat);
             node.host = node.host.filter(|_| !switches.classes.contains(&Class::Host));
         }
+        self.do_without_hubs();
         for group in &mut self.groups {
             group.sets = group.sets.filter(|_| !switches.classes.contains(&Class::Sets));
         }
@@ -453,6 +480,33 @@ impl Scenario {
                 && plan.fault.nodes().iter().all(|node| self.nodes[*node].on);
         }
         self
+    }
+
+    /// Whoever has lost the daemon, or all servers, is one among equals.
+    fn do_without_hubs(&mut self) {
+        let hubs: Vec<bool> = self.nodes.iter().map(|node| node.on && node.is_hub()).collect();
+        for node in &mut self.nodes {
+            let alone = match node.part {
+                Part::Client => !hubs.contains(&true),
+                Part::Application(daemon) => !hubs[daemon],
+                _ => false,
+            };
+            if alone {
+                node.part = Part::Equal;
+            }
+        }
+    }
+
+    /// Whether daemons pass on what nodes say.
+    #[must_use]
+    pub fn has_daemons(&self) -> bool {
+        self.nodes.iter().any(|node| node.on && matches!(node.part, Part::Daemon(_)))
+    }
+
+    /// On how many ways one after the other a datagram goes at most.
+    #[must_use]
+    pub fn hops(&self) -> u64 {
+        if self.has_daemons() { 3 } else { 1 }
     }
 
     /// Whether corrupted datagrams reach a node: what it believes afterwards is worth nothing.
@@ -473,7 +527,7 @@ impl Scenario {
         let queued = self.base.rate.map_or(0, |rate| self.base.queue * 1_000 / rate);
         let faults = self.faults.iter().filter(|plan| plan.on).map(held_up).max().unwrap_or(0);
         // Writers wait for a batch to fill, or for room in a window.
-        500 + longest(self.base.delay) + queued.max(faults)
+        500 + self.hops() * (longest(self.base.delay) + queued.max(faults))
     }
 
     /// Whether the wall clock of a node does anything but go on.

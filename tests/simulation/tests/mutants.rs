@@ -1,5 +1,5 @@
-//! That the deliberate bugs of `mutants/` still fit the sources. Whether the checkers find them says `make mutants`, which
-//! builds each of them.
+//! That the deliberate bugs of `mutants/` still fit the sources, and those of the hub. Whether the checkers find them say `make mutants`
+//! and `make hub-mutants`, which build each of them.
 
 use std::fs;
 use std::path::Path;
@@ -64,8 +64,8 @@ fn every_deliberate_bug_fits_the_sources() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = own.join("../..");
     let mut count = 0;
-    let folders =
-        ["mutants", "mutants/checks"].map(|name| fs::read_dir(own.join(name)).expect("there are some"));
+    let folders = ["mutants", "mutants/checks", "../../services/hub/mutants"];
+    let folders = folders.map(|name| fs::read_dir(own.join(name)).expect("there are some"));
     let paths = folders.into_iter().flatten().map(|entry| entry.expect("it can be read").path());
     for path in paths.filter(|path| path.is_file()) {
         let name = path.display();

@@ -105,16 +105,18 @@ fn unseen(run: &Run<'_>, reader: &ReaderLog) -> Option<(Nanos, Nanos)> {
 
 /// Whether no fault of the network was in force when the writer had just met the reader.
 fn is_orderly(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog) -> bool {
-    let network = |class: Class| {
+    // What happens to a daemon happens to what it passes on.
+    let network = |plan: &FaultPlan| {
         use Class::{Crash, Drift, Jump, Leave, Rebirth, Slow};
-        ![Crash, Rebirth, Leave, Jump, Drift, Slow].contains(&class)
+        let to_hub = plan.fault.node().is_some_and(|node| run.scenario.nodes[node].is_hub());
+        to_hub || ![Crash, Rebirth, Leave, Jump, Drift, Slow].contains(&plan.class)
     };
     let meetings = writer.meetings.of(reader.guid);
     let near = |plan: &FaultPlan, met: Nanos| {
         plan.from * MS <= met + HISTORY_SENT && met <= plan.until * MS + HISTORY_SENT
     };
     let disturbs =
-        |plan: &FaultPlan| plan.on && network(plan.class) && meetings.iter().any(|(met, _)| near(plan, *met));
+        |plan: &FaultPlan| plan.on && network(plan) && meetings.iter().any(|(met, _)| near(plan, *met));
     !run.scenario.faults.iter().any(disturbs)
 }
 

@@ -8,7 +8,7 @@ use dunlin_sim::Delay;
 use crate::failure::Violation;
 use crate::log::{Nanos, ReaderLog, WriterLog, Written};
 use crate::run::{MS, Run};
-use crate::scenario::{Class, Fault, Ms, PathFault};
+use crate::scenario::{Class, Fault, Ms, Part, PathFault};
 
 /// A writer asks for an acknowledgement no more often than this, and repeats the question after so long at first.
 const ASKED_EVERY: Nanos = 10 * MS;
@@ -79,6 +79,15 @@ fn most_held(run: &Run<'_>, writer: &WriterLog, durable: bool) -> u64 {
     kept + ends.min(if durable { kept + 1 } else { 1 })
 }
 
+/// What a node may send; a daemon passes on besides what the others send.
+fn with_passed_on(run: &Run<'_>, index: usize, most: impl Fn(usize) -> u64) -> u64 {
+    if !matches!(run.scenario.nodes[index].part, Part::Daemon(_)) {
+        return most(index);
+    }
+    let nodes = run.machines.iter().enumerate().filter(|(_, machine)| machine.is_some());
+    nodes.map(|(node, _)| most(node)).sum()
+}
+
 /// When nothing is written, nodes send announcements and signs of life, and nothing else.
 pub(crate) fn quiet(run: &mut Run<'_>, before: &[u64], lasted: Ms) {
     let scenario = run.scenario;
@@ -87,14 +96,18 @@ pub(crate) fn quiet(run: &mut Run<'_>, before: &[u64], lasted: Ms) {
     if tainted {
         return;
     }
-    for (index, plan) in scenario.nodes.iter().enumerate() {
-        let Some(machine) = &run.machines[index] else { continue };
-        let sent = run.world.sent_by(machine.id).datagrams - before[index];
+    let most = |index: usize| {
+        let plan = &scenario.nodes[index];
         let announcements = (lasted / plan.period + 2) * (nodes + 1);
         // Signs of life of both kinds by participant go through a reliable writer: each is acknowledged by all.
         let lease = scenario.endpoints.iter().filter_map(|endpoint| endpoint.qos.lease).min();
         let signs = lease.map_or(0, |lease| 12 * lasted / lease + 6) * (nodes + 1) * 4;
-        let most = announcements + signs + 10 * nodes + 20;
+        announcements + signs + 10 * nodes + 20
+    };
+    for (index, before) in before.iter().enumerate() {
+        let Some(machine) = &run.machines[index] else { continue };
+        let sent = run.world.sent_by(machine.id).datagrams - before;
+        let most = with_passed_on(run, index, most);
         if sent > most {
             let text = format!("node {index} sent {sent} datagrams in {lasted} ms of quiet, at most {most}");
             run.log.violation("silence", text);
@@ -107,24 +120,29 @@ pub(super) fn traffic(run: &Run<'_>, found: &mut Vec<Violation>) {
     let scenario = run.scenario;
     let nodes = run.machines.iter().flatten().count() as u64;
     let seconds = run.age() / 1_000_000_000 + 1;
-    for (index, plan) in scenario.nodes.iter().enumerate() {
-        let Some(machine) = &run.machines[index] else { continue };
-        let written: u64 = run
-            .log
+    let written = |index: usize| -> u64 {
+        run.log
             .writers
             .iter()
             .filter(|writer| writer.node == index)
             .flat_map(|writer| &writer.changes)
             .map(|change| change.len as u64 + 300)
-            .sum();
+            .sum()
+    };
+    let most = |index: usize| {
         let endpoints = scenario.endpoints.len() as u64;
-        let announcements = (seconds * 1_000 / plan.period + 20) * (nodes + 1) * 700;
+        let announcements = (seconds * 1_000 / scenario.nodes[index].period + 20) * (nodes + 1) * 700;
         let discovery = nodes * (40 + 20 * endpoints) * 600;
         let steady = seconds * nodes * (2_000 + 500 * endpoints);
         let factor = if is_futile(run) { 100 } else { 12 };
-        let most = factor * written * nodes + announcements + discovery + steady;
+        factor * written(index) * nodes + announcements + discovery + steady
+    };
+    for index in 0..scenario.nodes.len() {
+        let Some(machine) = &run.machines[index] else { continue };
+        let most = with_passed_on(run, index, most);
         let sent = run.world.sent_by(machine.id).octets;
         if sent > most {
+            let written = written(index);
             let text = format!("node {index} sent {sent} octets for {written} written, at most {most}");
             found.push(Violation::new("octets", text));
         }
@@ -140,8 +158,11 @@ pub(super) fn peaks(run: &Run<'_>, found: &mut Vec<Violation>) {
         let [(from, before), (until, after)] = second else { continue };
         for (index, sent) in after.iter().zip(before).map(|(after, before)| after - before).enumerate() {
             let seconds = (until - from).div_ceil(1_000 * MS);
-            let new = copies_until(run, index, *until) * if is_futile(run) { 25 } else { 2 };
-            let most = seconds * (nodes * (40 + 6 * endpoints) + new) + answers(run, index, (*from, *until));
+            let most = |index: usize| {
+                let new = copies_until(run, index, *until) * if is_futile(run) { 25 } else { 2 };
+                seconds * (nodes * (40 + 6 * endpoints) + new) + answers(run, index, (*from, *until))
+            };
+            let most = with_passed_on(run, index, most);
             if sent > most {
                 let (from, until) = (from / MS, until / MS);
                 let text =
@@ -196,7 +217,8 @@ fn answers(run: &Run<'_>, node: usize, (from, until): (Nanos, Nanos)) -> u64 {
 /// Whether one node does not hear another for a part of some time.
 fn is_unheard(run: &Run<'_>, speaks: usize, hears: usize, (from, until): (Nanos, Nanos)) -> bool {
     run.scenario.faults.iter().filter(|plan| plan.on).any(|plan| {
-        let about = matches!(plan.fault, Fault::Cut(from, to) if (from, to) == (speaks, hears));
+        let about = |from, to| (from, to) == (speaks, hears) || run.scenario.has_daemons();
+        let about = matches!(plan.fault, Fault::Cut(from, to) if about(from, to));
         about && plan.from * MS <= until && from <= plan.until * MS
     })
 }
@@ -213,7 +235,7 @@ fn round_trip(run: &Run<'_>) -> Nanos {
         _ => None,
     });
     let delay = faults.fold(longest(&run.scenario.base.delay), i64::max);
-    2 * u64::try_from(delay).unwrap_or(0)
+    2 * run.scenario.hops() * u64::try_from(delay).unwrap_or(0)
 }
 
 /// While only short datagrams pass, what is requested does not arrive, and is requested again some 15 times a second.

@@ -3,7 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::failure::Violation;
-use crate::run::Run;
+use crate::log::{ReaderLog, Span, WriterLog};
+use crate::run::{MS, Run};
+use crate::scenario::{Fault, FaultPlan, Ms, Part};
+
+/// A daemon that is back has learnt who is there after so long, besides the time between two announcements.
+const RELEARNT: Ms = 500;
 
 /// What is still missing until everything is as it should be.
 pub(crate) fn convergence(run: &Run<'_>) -> Vec<Violation> {
@@ -72,23 +77,107 @@ fn participants(run: &Run<'_>) -> Vec<Violation> {
         Some(run.world.participant(machine.id).guid_prefix())
     };
     let all: BTreeSet<_> = nodes.iter().filter_map(|node| prefix(*node)).collect();
-    let expected: BTreeSet<_> =
-        nodes.iter().filter(|node| clean(node)).filter_map(|node| prefix(*node)).collect();
     for node in nodes.iter().filter(|node| clean(node)) {
         let Some(machine) = &run.machines[*node] else { continue };
         let known = run.world.participant(machine.id).discovered_participants();
         let known: BTreeSet<_> = known.iter().map(|data| data.guid_prefix).collect();
-        let own = prefix(*node);
         for gone in known.iter().filter(|prefix| !all.contains(prefix)) {
             let text = format!("node {node} still knows {gone:?}");
             missing.push(Violation::new("participant not forgotten", text));
         }
-        for unknown in expected.iter().filter(|prefix| Some(**prefix) != own && !known.contains(prefix)) {
-            let text = format!("node {node} does not know {unknown:?}");
-            missing.push(Violation::new("participant not found", text));
+        for other in nodes.iter().filter(|other| clean(other) && **other != *node) {
+            let Some(unknown) = prefix(*other).filter(|prefix| !known.contains(prefix)) else { continue };
+            if concern_each_other(run, *node, *other) {
+                let text = format!("node {node} does not know {unknown:?}");
+                missing.push(Violation::new("participant not found", text));
+            }
         }
     }
     missing
+}
+
+/// Whether two nodes have to know each other: all do, but of two that servers introduce one writes and the other reads a topic.
+fn concern_each_other(run: &Run<'_>, one: usize, other: usize) -> bool {
+    let nodes = &run.scenario.nodes;
+    match (nodes[one].part, nodes[other].part) {
+        (Part::Client, Part::Client) => {
+            let writer = |log: &WriterLog| (log.ended.is_none(), log.node, log.plan);
+            let reader = |log: &ReaderLog| (log.ended.is_none(), log.node, log.plan);
+            let alive = run.log.writers.iter().map(writer).chain(run.log.readers.iter().map(reader));
+            let alive: Vec<_> =
+                alive.filter(|(alive, ..)| *alive).map(|(_, node, plan)| (node, plan)).collect();
+            have_a_topic(run, &alive, one, other)
+        }
+        (Part::Server, Part::Server) => false,
+        _ => true,
+    }
+}
+
+/// Whether one node writes and the other one reads the same topic, of these endpoints: their nodes and their numbers.
+fn have_a_topic(run: &Run<'_>, endpoints: &[(usize, usize)], one: usize, other: usize) -> bool {
+    let of = |node: usize| endpoints.iter().filter(move |(of, _)| *of == node).map(|(_, plan)| *plan);
+    of(one).any(|a| {
+        of(other).any(|b| {
+            let (a, b) = (&run.scenario.endpoints[a], &run.scenario.endpoints[b]);
+            a.topic == b.topic && a.is_writer() != b.is_writer()
+        })
+    })
+}
+
+/// Servers introduce nobody to those who have never had a topic in common with him.
+pub(super) fn introduced(run: &Run<'_>, found: &mut Vec<Violation>) {
+    let plans = run.scenario.endpoints.iter().enumerate().filter(|(_, plan)| plan.on);
+    let plans: Vec<(usize, usize)> = plans.map(|(index, plan)| (plan.node, index)).collect();
+    let clients = run.machines.iter().enumerate().filter_map(|(node, machine)| {
+        let machine = machine.as_ref().filter(|machine| machine.up)?;
+        let clean = !run.scenario.is_tainted(node);
+        (clean && run.scenario.nodes[node].part == Part::Client).then_some((node, machine))
+    });
+    let clients: Vec<_> = clients.map(|(node, machine)| (node, run.world.participant(machine.id))).collect();
+    for (node, participant) in &clients {
+        let known: BTreeSet<_> =
+            participant.discovered_participants().iter().map(|data| data.guid_prefix).collect();
+        for (other, stranger) in clients.iter().filter(|(other, _)| other != node) {
+            if known.contains(&stranger.guid_prefix()) && !have_a_topic(run, &plans, *node, *other) {
+                let text = format!("node {node} knows node {other}, with which it has nothing in common");
+                found.push(Violation::new("introduced for nothing", text));
+            }
+        }
+    }
+}
+
+/// Where nothing happens but to servers and daemons, nobody matches anew: servers may be gone as long as they like, daemons for less
+/// than a lease.
+pub(super) fn once(run: &Run<'_>, found: &mut Vec<Violation>) {
+    let nodes = &run.scenario.nodes;
+    let is = |node: &usize, hub: fn(Part) -> bool| hub(nodes[*node].part);
+    let server = |node: &usize| is(node, |part| part == Part::Server);
+    let daemon = |node: &usize| is(node, |part| matches!(part, Part::Daemon(_)));
+    let mut away = 0;
+    let mut harmless = |plan: &FaultPlan| match &plan.fault {
+        Fault::Crash(node, _) if daemon(node) => {
+            away += plan.until - plan.from + RELEARNT;
+            true
+        }
+        Fault::Crash(node, _) | Fault::Leave(node) | Fault::Pause(node) => server(node),
+        Fault::Cut(from, to) => server(from) || server(to),
+        Fault::Path(from, to, _) => from.iter().chain(to).any(server),
+        fault => matches!(fault, Fault::Slow(_)),
+    };
+    let shortest = nodes.iter().map(|node| node.lease.saturating_sub(2 * node.period)).min().unwrap_or(0);
+    let hubs = nodes.iter().any(|node| node.on && node.is_hub());
+    if !hubs || !run.scenario.faults.iter().filter(|plan| plan.on).all(&mut harmless) || away > shortest {
+        return;
+    }
+    for (w, writer, r, reader) in super::pairs(run) {
+        let met = [writer.meetings.of(reader.guid), reader.meetings.of(writer.guid)];
+        if met.iter().any(|met| met.len() > 1) {
+            let ms = |met: &[Span]| met.iter().map(|(from, _)| from / MS).collect::<Vec<_>>();
+            let met = met.map(ms);
+            let text = format!("writer {w} and reader {r} matched more than once: at {met:?} ms");
+            found.push(Violation::new("matched twice", text));
+        }
+    }
 }
 
 /// Endpoints that do not match although they meet are told every policy that stands against it, on both sides.

@@ -133,7 +133,7 @@ pub(super) fn fault(
     Some(FaultPlan { on: true, class, from, until, fault })
 }
 
-fn path_fault(dice: &mut Dice, class: Class) -> Option<PathFault> {
+pub(super) fn path_fault(dice: &mut Dice, class: Class) -> Option<PathFault> {
     Some(match class {
         Class::Loss => PathFault::Loss(dice.small(10_000, 900_000) as u32),
         Class::Burst => PathFault::Burst(BURSTS, dice.within(2, 40) as u32),
