@@ -15,16 +15,13 @@ use core::ops::Bound;
 use dunlin_core::{Duration, EntityId, Guid, MonoTime, SequenceNumber, SnRange};
 use dunlin_wire::GroupDigest;
 
+use progress::Progress;
 use torn::Torn;
 use writers::{GroupWriters, Writers};
 
+mod progress;
 mod torn;
 mod writers;
-
-/// Time from the first question of a writer how far it is to the second; it doubles with each that changes nothing.
-const ASKED_AGAIN: Duration = Duration::from_millis(2);
-/// Longest time between such questions.
-const ASKED_RARELY: Duration = Duration::from_millis(256);
 
 /// Writers of a publisher that are lost and may have had a part in what is to come, at most.
 const MAX_LOST: usize = 64;
@@ -152,103 +149,6 @@ impl<T> Entry<T> {
     }
 }
 
-#[derive(Debug)]
-struct Progress {
-    writer: Guid,
-    reader: EntityId,
-    reliable: bool,
-    /// The reader wants what was written before it came.
-    durable: bool,
-    last_sn: Option<SequenceNumber>,
-    /// The number of that.
-    last_number: SequenceNumber,
-    /// Nothing up to this number is to come.
-    passed: SequenceNumber,
-    /// Numbers among which some are missing.
-    holes: Option<SnRange>,
-    /// When the writer was lost, its publisher was at this number. It had a part in sets up to here at most, unless it is gone:
-    /// then what it wrote behind that may be gone with it.
-    lost_at: Option<SequenceNumber>,
-    /// The last question how far it is.
-    asked: Option<Asked>,
-}
-
-/// A writer was asked whether it has come this far.
-#[derive(Clone, Copy, Debug)]
-struct Asked {
-    needed: SequenceNumber,
-    /// When it may be asked that again.
-    again_at: MonoTime,
-    /// The time to that.
-    wait: Duration,
-}
-
-impl Progress {
-    /// When it may be asked whether it has come this far; at once if that is a new question.
-    fn may_be_asked(&self, needed: SequenceNumber) -> MonoTime {
-        self.asked.filter(|asked| asked.needed == needed).map_or(MonoTime(0), |asked| asked.again_at)
-    }
-
-    fn note_asked(&mut self, now: MonoTime, needed: SequenceNumber) {
-        let before = self.asked.filter(|asked| asked.needed == needed);
-        let wait = before.map_or(ASKED_AGAIN, |asked| asked.wait.times(2).min(ASKED_RARELY));
-        self.asked = Some(Asked { needed, again_at: now.plus(wait), wait });
-    }
-
-    /// Whether a change arrived without one before it that was meant for the reader.
-    fn misses(&self, place: &Place) -> bool {
-        match self.last_sn {
-            Some(last) => place.sn > last.next(),
-            None => {
-                place.set_at_writer.is_some_and(|first| first < place.sn)
-                    || (self.durable && place.sn > SequenceNumber::FIRST)
-            }
-        }
-    }
-
-    fn alive(&self) -> bool {
-        self.lost_at.is_none()
-    }
-
-    /// Whether it can say more than it has, about what is needed.
-    fn is_behind(&self, needed: SequenceNumber) -> bool {
-        self.alive() && self.reliable && self.passed < needed
-    }
-
-    /// Whether nothing of a set is still to come.
-    fn has_passed(&self, end: &End) -> bool {
-        self.passed >= end.after.previous()
-    }
-
-    /// Whether a set may lack a change of this writer.
-    fn tears(&self, set: SequenceNumber, end: &End) -> bool {
-        let inside = |holes: SnRange| holes.first < end.after && holes.last >= set;
-        (self.alive() && !self.has_passed(end)) || self.holes.is_some_and(inside)
-    }
-
-    /// Since when, by the numbers of the publisher, the writer may have gone, if it is lost.
-    fn last_sign(&self) -> Option<SequenceNumber> {
-        let heard = self.passed > SequenceNumber::ZERO;
-        self.lost_at.map(|last| if heard { self.passed } else { last })
-    }
-
-    /// It is lost and has no part in anything behind that.
-    fn ends_where_lost(&mut self) {
-        if let Some(last) = self.lost_at {
-            let holes = self.holes.map(|holes| SnRange::new(holes.first, holes.last.min(last)));
-            self.holes = holes.filter(|holes| holes.first <= holes.last);
-        }
-    }
-
-    fn note_hole(&mut self, range: SnRange) {
-        if range.last < range.first {
-            return;
-        }
-        let known = self.holes.unwrap_or(range);
-        self.holes = Some(SnRange::new(known.first.min(range.first), known.last.max(range.last)));
-    }
-}
-
 impl<T> Default for Publisher<T> {
     fn default() -> Self {
         Self {
@@ -298,18 +198,7 @@ impl<T> Presentation<T> {
         }
         publisher.awaited = None;
         publisher.forget(stream.writer, stream.reader);
-        publisher.streams.push(Progress {
-            writer: stream.writer,
-            reader: stream.reader,
-            reliable,
-            durable,
-            last_sn: None,
-            last_number: SequenceNumber::ZERO,
-            passed: SequenceNumber::ZERO,
-            holes: None,
-            lost_at: None,
-            asked: None,
-        });
+        publisher.streams.push(Progress::new(stream, reliable, durable));
     }
 
     /// A writer is gone: what it did not complete is missing. If the publisher announces which writers it has, that may be behind all
@@ -619,6 +508,7 @@ impl<T> Publisher<T> {
     fn note(&mut self, number: SequenceNumber, digest: GroupDigest) {
         let before = self.writers.said();
         self.writers.note(number, digest);
+        self.name(number, digest);
         let after = self.writers.said();
         let same = |last| before.is_some_and(|(number, _)| number >= last);
         let digests = before.map(|said| said.1) == after.map(|said| said.1);
@@ -728,23 +618,51 @@ impl<T> Publisher<T> {
     /// the writer and the set, or with its first change. That it is lost may have been told here much later.
     fn had_gone(&self, stream: &Progress, set: SequenceNumber) -> bool {
         let at_begin = self.waiting.get(&set).and_then(|entry| entry.writers).map(|digest| (set, digest));
-        let said = self.writers.said().filter(|(number, _)| *number < set);
-        [self.settled_with, at_begin, said].into_iter().flatten().any(|said| self.is_without(stream, said))
+        let (mut written, late) = ([self.settled_with, at_begin].into_iter().flatten(), self.is_repaired());
+        let last_sign = stream.last_sign(late);
+        written.any(|it| self.is_without(stream, it, last_sign)) || self.said_without(stream, set.previous())
+    }
+
+    /// Whether changes come that were lost before.
+    fn is_repaired(&self) -> bool {
+        self.live().any(|stream| stream.reliable)
+    }
+
+    /// Whether the publisher has said since a writer was lost that it does not have it any more, up to this number.
+    fn said_without(&self, stream: &Progress, last: SequenceNumber) -> bool {
+        let said = self.writers.said().filter(|(number, _)| *number <= last);
+        said.is_some_and(|said| self.is_without(stream, said, stream.last_sign(false)))
     }
 
     /// Whether the publisher did not have a writer any more that is lost, when it said at this number which ones it has.
-    fn is_without(&self, stream: &Progress, (number, digest): (SequenceNumber, GroupDigest)) -> bool {
-        let later = stream.last_sign().is_some_and(|last| number > last);
-        later && self.writers.lack(digest, stream.writer.entity_id)
+    fn is_without(
+        &self,
+        stream: &Progress,
+        (number, digest): (SequenceNumber, GroupDigest),
+        last_sign: Option<SequenceNumber>,
+    ) -> bool {
+        last_sign.is_some_and(|last| number > last) && self.writers.lack(digest, stream.writer.entity_id)
+    }
+
+    /// The publisher says with this number which writers it has: those of which nothing has come are among them, or not.
+    fn name(&mut self, number: SequenceNumber, digest: GroupDigest) {
+        let Self { streams, writers, .. } = self;
+        for stream in streams.iter_mut().filter(|stream| !stream.heard()) {
+            if writers.have(digest, stream.writer.entity_id) {
+                stream.named = stream.named.max(Some(number));
+            }
+        }
     }
 
     /// Forgets the writers that are lost and have no part in what is not settled yet.
     fn forget_lost(&mut self) {
+        let late = self.is_repaired();
         let mut streams = core::mem::take(&mut self.streams);
         streams.retain(|stream| {
             let open = stream.lost_at.is_none_or(|last| last > self.settled);
-            open || (stream.holes.is_some()
-                && !self.settled_with.is_some_and(|it| self.is_without(stream, it)))
+            let gone =
+                || self.settled_with.is_some_and(|it| self.is_without(stream, it, stream.last_sign(late)));
+            open || (stream.holes.is_some() && !gone() && !self.said_without(stream, self.settled))
         });
         self.streams = streams;
     }
@@ -766,8 +684,11 @@ impl<T> Publisher<T> {
         let taken = core::mem::replace(&mut self.waiting, rest);
         self.settled = self.settled.max(through);
         self.awaited = None;
-        let last = taken.iter().rev().find_map(|(number, entry)| Some((*number, entry.writers?)));
-        self.settled_with = last.or(self.settled_with);
+        let said = taken.iter().filter_map(|(number, entry)| Some((*number, entry.writers?)));
+        for (number, digest) in said {
+            self.name(number, digest);
+            self.settled_with = Some((number, digest));
+        }
         let octets = taken.values().fold(0usize, |sum, entry| sum.saturating_add(entry.octets));
         let items = taken.into_values().flat_map(|entry| entry.items);
         let unit: Unit<T> = items.filter_map(|(reader, item)| Some((reader, item?))).collect();

@@ -631,6 +631,32 @@ fn a_publisher_that_says_in_between_that_a_writer_has_gone_takes_nothing_of_the_
     assert_eq!((shown.units, shown.lost), (vec![vec![1], vec![4]], 0));
 }
 
+/// A writer is created and deleted while nothing of its publisher arrives. What the publisher wrote before it was created, and only
+/// now arrives, does not say that it has gone: in the sets behind that it had a part.
+#[test]
+fn a_writer_that_was_yet_to_be_created_tears_the_sets_that_it_had_a_part_in() {
+    let (mut waiting, mut shown) = (with_streams(1), Shown::default());
+    know(&mut waiting, 1);
+    let place = |sn, number, set, end, n| Place { writers: first(n), ..place(sn, number, set, end) };
+    offer(&mut waiting, 1, place(1, 1, None, false, 1));
+    release(&mut waiting, &mut shown);
+    waiting.matched(stream(2), true, false, true);
+    know(&mut waiting, 2);
+    waiting.writer_lost(stream(2));
+    know(&mut waiting, 1);
+    offer(&mut waiting, 1, place(2, 2, None, false, 1));
+    release(&mut waiting, &mut shown);
+    assert_eq!(shown.units, [vec![1], vec![2]]);
+    // Number 4 is of the second writer, as number 7 would be if it had not gone.
+    for (sn, number, writers) in [(3, 3, 2), (5, 6, 1)] {
+        let set = Some((sn, number));
+        offer(&mut waiting, 1, place(sn, number, set, false, writers));
+        offer(&mut waiting, 1, place(sn + 1, number + 2, set, true, writers));
+        release(&mut waiting, &mut shown);
+    }
+    assert_eq!((shown.units, shown.lost), (vec![vec![1], vec![2], vec![6]], 1));
+}
+
 #[test]
 fn few_writers_that_are_lost_have_a_part_in_what_is_to_come() {
     let (mut waiting, mut shown) = (with_streams(200), Shown::default());

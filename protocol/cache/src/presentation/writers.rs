@@ -81,6 +81,11 @@ impl Writers {
         self.counts(digest) && self.find(digest).is_some_and(|known| !known.heard.contains(&writer))
     }
 
+    /// Whether a writer that somebody here has listened to is sure to be among those with this digest.
+    pub(super) fn have(&self, digest: GroupDigest, writer: EntityId) -> bool {
+        self.find(digest).is_some_and(|known| known.heard.contains(&writer))
+    }
+
     fn find(&self, digest: GroupDigest) -> Option<&Known> {
         self.known.iter().find(|known| known.digest == digest)
     }
