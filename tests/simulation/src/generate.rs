@@ -130,7 +130,9 @@ fn first_generation(name: Seed) -> Scenario {
     if size == Size::Small {
         calm(&mut Dice::new(seed, 9), &endpoints, &mut faults, lasts);
     }
-    Scenario { seed: name, lasts, base: base(&mut dice), nodes, endpoints, groups: Vec::new(), faults }
+    let base = base(&mut dice);
+    let verifies_places = false;
+    Scenario { seed: name, lasts, base, nodes, endpoints, groups: Vec::new(), faults, verifies_places }
 }
 
 /// Coherent sets, publishers and subscribers with several endpoints, hosts with several nodes, samples of many datagrams,

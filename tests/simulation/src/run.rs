@@ -221,7 +221,7 @@ impl<'a> Run<'a> {
         config.participant.announcement_period = Duration::from_millis(plan.period as i64);
         config.participant.max_message_size = plan.max_message_size;
         config.participant.tuning.inactive_after = Duration::from_millis(plan.inactive_after as i64);
-        config.participant.quotas.verify_places = self.scenario.has_attackers();
+        config.participant.quotas.verify_places = self.scenario.verifies_places;
         if plan.peers {
             config.participant.initial_peers = self.peers(index, addresses);
         }

@@ -31,6 +31,8 @@ pub struct Scenario {
     pub groups: Vec<GroupPlan>,
     /// What goes wrong; all of it is over when `lasts` is.
     pub faults: Vec<FaultPlan>,
+    /// Participants believe where a peer is only when it has answered there.
+    pub verifies_places: bool,
 }
 
 /// A machine with one participant.
@@ -452,12 +454,6 @@ impl FromStr for Switches {
 }
 
 impl Scenario {
-    /// Whether somebody speaks in the name of others, or names places that are not its own.
-    #[must_use]
-    pub fn has_attackers(&self) -> bool {
-        self.faults.iter().any(|fault| matches!(fault.class, Class::Forger | Class::Liar))
-    }
-
     /// The same without what is switched off. Numbers stay what they are.
     #[must_use]
     pub fn without(mut self, switches: &Switches) -> Self {

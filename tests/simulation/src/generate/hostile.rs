@@ -23,4 +23,5 @@ pub(super) fn attacks(dice: &mut Dice, scenario: &mut Scenario) {
         };
         scenario.faults.push(FaultPlan { on: true, class, from, until, fault });
     }
+    scenario.verifies_places = true;
 }

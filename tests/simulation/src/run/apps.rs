@@ -262,9 +262,10 @@ impl Run<'_> {
     /// knows who owns it. What they write last is what counts for ownership.
     pub(super) fn last_words(&mut self) {
         let since = self.age();
-        // A writer that has written nothing yet first has to find out who does not hear its group.
-        let deaf = self.scenario.nodes.iter().any(|node| node.unaware);
-        for wait in [if deaf { 3_000 } else { 600 }, 600] {
+        // A writer that has written nothing yet first has to find out who does not hear its group, and whoever has moved at the
+        // end is believed where it is after a second and a half.
+        let late = self.scenario.nodes.iter().any(|node| node.unaware) || self.scenario.verifies_places;
+        for wait in [if late { 3_000 } else { 600 }, 600] {
             for index in 0..self.log.writers.len() {
                 let writer = &self.log.writers[index];
                 let plan = &self.scenario.endpoints[writer.plan];
