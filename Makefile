@@ -137,11 +137,11 @@ million: ## 1,000,000 reliable samples through a simulated network that loses 20
 	$(PROOF) million --amount $(or $(SAMPLES),1000000) -- \
 		cargo test --quiet --workspace --test scenarios -- --ignored --nocapture a_million
 
-sim: ## random scenarios in the simulator: all seeds that ever failed, and some that nobody has run; SEEDS=100000 FIRST=1 runs long and goes on after an interruption
+sim: ## random scenarios in the simulator: all seeds that ever failed, and some that nobody has run; SEEDS=100000 FIRST=2:1 runs long and goes on after an interruption
 	cargo build --release --quiet --bin dunlin-simulation
-	$(PROOF) seeds --part "$(or $(SEEDS),2000) from $(or $(FIRST),$(if $(SEEDS),1,the commit))" --amount $(or $(SEEDS),2000) -- \
+	$(PROOF) seeds --part "$(or $(SEEDS),2000) from $(or $(FIRST),$(if $(SEEDS),2:1,the commit))" --amount $(or $(SEEDS),2000) -- \
 		$(or $(CARGO_TARGET_DIR),target)/release/dunlin-simulation campaign $(if $(FIRST),--first $(FIRST)) \
-		$(if $(SEEDS),--seeds $(SEEDS) --state target/simulation/$(SEEDS)-$(or $(FIRST),1).txt,--known $(if $(FIRST),--seeds 2000,--fresh))
+		$(if $(SEEDS),--seeds $(SEEDS) --state target/simulation/$(SEEDS)-$(or $(FIRST),2:1).txt,--known $(if $(FIRST),--seeds 2000,--fresh))
 
 hub-seeds: ## random scenarios with discovery servers and daemons of hosts; SEEDS=20000 FIRST=1, goes on after an interruption
 	cargo build --release --quiet --bin dunlin-simulation

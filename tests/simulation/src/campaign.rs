@@ -14,7 +14,7 @@ use clap::Args;
 use dunlin_sim::commit;
 
 use crate::failure::Failure;
-use crate::generate::HOSTILE;
+use crate::generate::{HOSTILE, NEWEST};
 use crate::known;
 use crate::minimise::{Judge, judge_seed};
 use crate::scenario::Switches;
@@ -27,8 +27,10 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// How often a line says how far it is where there is no terminal for a bar.
 const LINES: Duration = Duration::from_secs(60);
 
-/// Fresh seeds, unless it is said how many: some 90 seconds on two processors.
+/// Fresh seeds, unless it is said how many.
 const FRESH: u64 = 2_000;
+/// One in so many of them is of the first generation: its scenarios are smaller, so that what is rare in them stands out.
+const FIRST_OF_ALL: u64 = 4;
 /// Seeds from here on are fresh ones; those of one state of the sources begin at a multiple of [`FRESH_STEP`] above it.
 const FRESH_FROM: u64 = 1_000_000_000_000;
 const FRESH_STEP: u64 = 100_000;
@@ -48,8 +50,9 @@ pub struct Options {
     /// Before them all seeds that have ever failed
     #[arg(long)]
     known: bool,
-    /// Seeds that nobody has run: which ones follows from the commit and what the sources differ by
-    #[arg(long, conflicts_with = "first")]
+    /// Seeds that nobody has run, a quarter of them of generation 1: which ones follows from the commit and what the sources
+    /// differ by
+    #[arg(long, conflicts_with_all = ["first", "state"])]
     fresh: bool,
     /// With strangers who speak in the name of nodes, and nodes that name somebody else's place
     #[arg(long)]
@@ -190,22 +193,36 @@ pub fn campaign(options: &Options, judge: Judge<'_>, out: &mut (dyn Write + Send
     if !known && options.stop {
         return false;
     }
-    let generation = options.generation;
-    let seeds = if options.fresh {
-        let (number, name) = fresh(&commit);
-        let first = Seed::from(number);
-        let first = hostile(options, Seed { generation: generation.unwrap_or(first.generation), ..first });
-        let count = options.seeds.unwrap_or(FRESH);
+    if options.fresh {
+        return run_fresh(options, judge, &commit, out) && known;
+    }
+    let first = hostile(options, options.first.of(options.generation));
+    let seeds = Seeds::From(first, options.seeds.unwrap_or(400));
+    run_all(options, &seeds, options.state.as_deref(), judge, &commit, out) && known
+}
+
+/// Runs seeds that nobody has run, of the generation that is asked for, else of the newest one and some of the first.
+fn run_fresh(options: &Options, judge: Judge<'_>, commit: &str, out: &mut (dyn Write + Send)) -> bool {
+    let (number, name) = fresh(commit);
+    let count = options.seeds.unwrap_or(FRESH);
+    let parts = match options.generation {
+        Some(generation) => vec![(generation, count)],
+        None => vec![(NEWEST, count - count / FIRST_OF_ALL), (1, count / FIRST_OF_ALL)],
+    };
+    let mut holds = true;
+    for (generation, count) in parts.into_iter().filter(|(_, count)| *count > 0) {
+        let first = hostile(options, Seed { generation, number });
         let _ = writeln!(
             out,
             "{count} fresh seeds from {first} on, which follows from {name}; to run them again:\n  {PROGRAM} campaign --first {first} --seeds {count}{}",
             without(&options.off)
         );
-        Seeds::From(first, count)
-    } else {
-        Seeds::From(hostile(options, options.first.of(generation)), options.seeds.unwrap_or(400))
-    };
-    run_all(options, &seeds, options.state.as_deref(), judge, &commit, out) && known
+        holds &= run_all(options, &Seeds::From(first, count), None, judge, commit, out);
+        if !holds && options.stop {
+            break;
+        }
+    }
+    holds
 }
 
 /// The seed with hostile participants, or of another architecture, if that is wanted.

@@ -28,7 +28,8 @@ fn fails(seed: Seed, failure: &Failure) -> ! {
 
 #[test]
 fn some_seeds_hold() {
-    for seed in (1..=25).map(Seed::from) {
+    let seeds = |generation| (1..=15).map(move |number| Seed { generation, number });
+    for seed in seeds(1).chain(seeds(2)) {
         let result = run_seed(seed, &Switches::default());
         result.unwrap_or_else(|failure| fails(seed, &failure));
     }
@@ -37,11 +38,11 @@ fn some_seeds_hold() {
 #[test]
 fn inactive_readers_happen_and_cost_something() {
     let plain = |seed: &u64| {
-        let scenario = generate(*seed);
+        let scenario = first(*seed);
         scenario.nodes[0].inactive_after < 1_500
             && scenario.endpoints.iter().any(|plan| plan.is_writer() && plan.qos.max_samples.is_some())
     };
-    let released = (1..=600).filter(plain).take(40).map(|seed| run(&generate(seed)).map(|run| run.released));
+    let released = (1..=600).filter(plain).take(40).map(|seed| run(&first(seed)).map(|run| run.released));
     let released: Vec<u64> = released.map(|released| released.expect("it holds")).collect();
     let some = released.iter().filter(|released| **released > 0).count();
     println!("{some} of {} scenarios", released.len());
@@ -50,7 +51,8 @@ fn inactive_readers_happen_and_cost_something() {
 
 #[test]
 fn the_same_seed_gives_the_same_run() {
-    for seed in [3, 14] {
+    let seeds = [1, 2].map(|generation| [3, 14].map(|number| Seed { generation, number }));
+    for seed in seeds.into_iter().flatten() {
         let scenario = generate(seed);
         assert_eq!(scenario, generate(seed));
         assert_eq!(run(&scenario), run(&scenario));
@@ -59,7 +61,7 @@ fn the_same_seed_gives_the_same_run() {
 
 #[test]
 fn every_kind_of_fault_happens_and_is_over_in_time() {
-    let scenarios: Vec<_> = (1..=400).map(generate).collect();
+    let scenarios: Vec<_> = (1..=400).map(first).collect();
     let faults = || scenarios.iter().flat_map(|scenario| &scenario.faults);
     for (class, name) in FIRST.iter().filter(|(_, name)| *name != "endian") {
         assert!(faults().any(|plan| plan.class == *class), "{name} never happens");
@@ -178,7 +180,7 @@ fn groups_fail_one_by_one() {
 #[test]
 fn every_policy_keeps_some_pair_apart() {
     let mut counts: BTreeMap<PolicyId, u64> = BTreeMap::new();
-    for scenario in (1..=400).map(generate) {
+    for scenario in (1..=400).map(first) {
         for writer in scenario.endpoints.iter().filter(|plan| plan.is_writer()) {
             let readers = scenario.endpoints.iter().filter(|plan| !plan.is_writer());
             for reader in readers.filter(|plan| plan.topic == writer.topic && writer.qos.meets(&plan.qos)) {
@@ -208,7 +210,7 @@ fn what_is_switched_off_does_not_happen() {
     let switches: Switches = "loss,pause,node0,endpoint1,fault2".parse().expect("all of it exists");
     assert_eq!(switches.to_string().parse::<Switches>().ok(), Some(switches.clone()));
     for seed in 1..=50 {
-        let scenario = generate(seed).without(&switches);
+        let scenario = first(seed).without(&switches);
         assert!(!scenario.nodes[0].on);
         assert!(scenario.endpoints.iter().all(|plan| !plan.on || plan.node != 0));
         let off = |class| switches.classes.contains(&class);

@@ -9,7 +9,7 @@ use clap::Parser;
 use dunlin_sim::{commit, commit_in};
 use dunlin_simulation::cli::Cli;
 use dunlin_simulation::failure::{Failure, Violation};
-use dunlin_simulation::generate::generate;
+use dunlin_simulation::generate::{NEWEST, generate};
 use dunlin_simulation::known;
 use dunlin_simulation::minimise::{Judge, judge_seed, minimise};
 use dunlin_simulation::run::{Outcome, run};
@@ -60,7 +60,8 @@ fn find_needed(seed: Seed) -> Option<Needed> {
 }
 
 fn needed() -> Needed {
-    (1..=300).map(Seed::from).find_map(find_needed).expect("one of 300 seeds has what the test needs")
+    let mut seeds = (1..=300).map(|number| Seed { generation: 1, number });
+    seeds.find_map(find_needed).expect("one of 300 seeds has what the test needs")
 }
 
 fn left<T>(all: &[T], on: impl Fn(&T) -> bool) -> BTreeSet<usize> {
@@ -228,18 +229,21 @@ fn fresh_seeds_follow_from_the_sources_and_can_be_run_again() {
         Ok(Outcome::default())
     };
     let fresh = || std::mem::take(&mut *seen.lock().expect("it is whole"));
-    let (_, printed) = cli("campaign --fresh --seeds 3 --jobs 1", &judge);
+    let (_, printed) = cli("campaign --fresh --seeds 8 --jobs 1", &judge);
     let first = fresh();
-    assert!(first.len() == 3 && first.iter().all(|seed| seed.number >= 1_000_000_000_000), "{first:?}");
+    assert!(first.iter().all(|seed| seed.number >= 1_000_000_000_000), "{first:?}");
+    let generations: Vec<u32> = first.iter().map(|seed| seed.generation).collect();
+    assert_eq!(generations, [NEWEST, NEWEST, NEWEST, NEWEST, NEWEST, NEWEST, 1, 1]);
     let start = format!("cargo run --release -p {} -- ", env!("CARGO_PKG_NAME"));
-    let again =
-        printed.lines().find_map(|line| line.trim().strip_prefix(&start)).expect("a line runs them again");
-    cli(&format!("{again} --jobs 1"), &judge);
-    assert_eq!(fresh(), first, "{again}");
+    let again: Vec<&str> = printed.lines().filter_map(|line| line.trim().strip_prefix(&start)).collect();
+    again.iter().for_each(|line| _ = cli(&format!("{line} --jobs 1"), &judge));
+    assert_eq!(fresh(), first, "{again:?} run them again");
     if commit() != "unknown" {
-        cli("campaign --fresh --seeds 3 --jobs 1", &judge);
+        cli("campaign --fresh --seeds 8 --jobs 1", &judge);
         assert_eq!(fresh(), first, "the same sources, the same seeds");
     }
+    cli("campaign --fresh --seeds 8 --jobs 1 --generation 1", &judge);
+    assert!(fresh().iter().all(|seed| seed.generation == 1), "what is asked for alone");
 }
 
 #[test]
