@@ -33,6 +33,8 @@ use topics::LocalTopics;
 enum Verdict {
     Matched,
     OtherPartition,
+    /// The reader takes nothing that has come through the writer's service: as it was told, so nobody is told of it.
+    IgnoredService,
     /// Other names, or a key on one side only.
     OtherType,
     /// The reader's type cannot read what the writer writes.
@@ -72,8 +74,11 @@ pub(crate) struct Endpoints {
 impl Endpoints {
     fn judge(&mut self, writer: &DiscoveredWriter, reader: &DiscoveredReader) -> Verdict {
         let was_matched = self.verdicts.get(&(writer.guid, reader.guid)) == Some(&Verdict::Matched);
-        if !same_partition(writer, reader) || is_ignored(writer, reader) {
+        if !same_partition(writer, reader) {
             return Verdict::OtherPartition;
+        }
+        if is_ignored(writer, reader) {
+            return Verdict::IgnoredService;
         }
         match type_standing(&mut self.types, writer, reader, true) {
             TypeStanding::Fits => {}
@@ -448,7 +453,7 @@ impl Endpoints {
                         subscriber: reader.subscriber_qos.partition.names.clone(),
                     });
                 }
-                Verdict::Matched | Verdict::Unsettled => (),
+                Verdict::Matched | Verdict::IgnoredService | Verdict::Unsettled => (),
             }
         }
     }

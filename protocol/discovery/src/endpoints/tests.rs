@@ -1,7 +1,9 @@
 use alloc::{string::ToString, vec};
 
 use dunlin_core::{Duration, VendorId};
-use dunlin_qos::{DataReaderQos, DataWriterQos, PolicyId, PublisherQos, SubscriberQos, TopicData};
+use dunlin_qos::{
+    DataReaderQos, DataWriterQos, PolicyId, PublisherQos, ServiceMark, SubscriberQos, TopicData,
+};
 
 use super::*;
 use crate::config::Quotas;
@@ -191,6 +193,19 @@ fn changes_match_and_unmatch() {
     };
     endpoints.put_reader(reader(PEER, strict), &mut fx);
     assert_eq!(words(&mut fx), ["reader changed", "reader unmatched", "incompatible"]);
+}
+
+/// What a reader was told to take nothing of is no mistake that the log should name.
+#[test]
+fn nobody_is_told_of_a_service_that_is_ignored() {
+    let (mut endpoints, mut fx) = endpoints();
+    let mark = ServiceMark { kind: "durability".into(), id: "s".into(), path: Vec::new() };
+    endpoints.put_writer(writer(OWN, |w| w.qos = DataWriterQos::default().service(&mark)), &mut fx);
+    let ignores = |r: &mut LocalReader| r.qos = DataReaderQos::default().ignore_service("s");
+    endpoints.put_reader(reader(PEER, ignores), &mut fx);
+    assert_eq!(words(&mut fx), ["reader found"]);
+    endpoints.put_reader(reader(PEER, |_| ()), &mut fx);
+    assert_eq!(words(&mut fx), ["reader changed", "reader matched"]);
 }
 
 #[test]

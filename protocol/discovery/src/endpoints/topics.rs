@@ -135,7 +135,10 @@ impl Endpoints {
     fn is_judged(&self, endpoint: Guid, topic: &str) -> bool {
         let judged = |pair: (Guid, Guid)| {
             let verdict = self.verdicts.get(&pair);
-            verdict.is_some_and(|it| !matches!(it, Verdict::OtherPartition | Verdict::Unsettled))
+            let without_type = |it: &Verdict| {
+                matches!(it, Verdict::OtherPartition | Verdict::IgnoredService | Verdict::Unsettled)
+            };
+            verdict.is_some_and(|it| !without_type(it))
         };
         self.topics.get(topic).is_some_and(|local| {
             local.readers.iter().any(|reader| judged((endpoint, *reader)))
