@@ -48,10 +48,10 @@ pub struct Record {
     /// Begin a new file after so long
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1min")]
     pub split_time: Duration,
-    /// Keep so many octets of this run; the oldest file is removed
+    /// Keep so many octets of recordings in the folder, beside the present file; the oldest file is removed
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub keep_size: Option<u64>,
-    /// Keep files of this run for so long
+    /// Keep recordings in the folder for so long after they were finished
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub keep_time: Option<Duration>,
     /// Monitors that get earlier pictures at a time; others are told that the recorder is busy

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+/// What the names of its recordings begin with.
+const OWN: &str = "cameras-";
 /// Between two looks at what goes on.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -38,6 +40,11 @@ fn order(file: &Path) -> Vec<(usize, String)> {
     stem.split('-').map(|part| (part.len(), part.to_owned())).collect()
 }
 
+/// Whether an earlier run has made a recording: another one is served, and never removed.
+fn is_own(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(OWN))
+}
+
 /// Recordings that are in a folder, oldest first: their names begin with the time.
 fn recordings(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = folder.read_dir().with_context(|| folder.display().to_string())?;
@@ -55,7 +62,7 @@ pub fn run(arguments: &Record, stop: &Stop) -> Result<bool> {
     let folder = &arguments.folder;
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let before = recordings(folder)?;
-    let recorder = Arc::new(Recorder::start(options(arguments)?)?);
+    let recorder = Arc::new(Recorder::start(options(arguments, &before)?)?);
     let files = InFolder { recorder: Arc::clone(&recorder), before };
     let quota = Quota { sessions: arguments.sessions, octets: arguments.quota, ..Quota::default() };
     let server = Server::start(recorder.participant(), &arguments.topic, quota, files)?;
@@ -68,13 +75,14 @@ pub fn run(arguments: &Record, stop: &Stop) -> Result<bool> {
     Ok(counts.is_complete())
 }
 
-fn options(arguments: &Record) -> Result<Options> {
+fn options(arguments: &Record, before: &[PathBuf]) -> Result<Options> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let name = format!("cameras-{}.mcap", stamp(u64::try_from(now.as_nanos()).unwrap_or(0)));
+    let name = format!("{OWN}{}.mcap", stamp(u64::try_from(now.as_nanos()).unwrap_or(0)));
     let mut keeping = Keeping::in_file(arguments.folder.join(name));
     keeping.split_time = Some(arguments.split_time);
     keeping.keep_octets = arguments.keep_size;
     keeping.keep_time = arguments.keep_time;
+    keeping.earlier = before.iter().filter(|file| is_own(file)).cloned().collect();
     let mut options = Options::new(arguments.domain, keeping);
     options.config = Some(Config::load()?);
     options.topics = Names { allow: vec![arguments.topic.clone()], deny: Vec::new() };

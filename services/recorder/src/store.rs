@@ -7,7 +7,7 @@ use crate::medium::{Medium, Open, Syncer, numbered};
 use crate::queue::{Entry, Queue};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -39,6 +39,8 @@ pub struct Keeping {
     pub keep_octets: Option<u64>,
     /// Files are kept for so long after they were finished.
     pub keep_time: Option<Duration>,
+    /// Files of earlier runs that count as well and go first, oldest first.
+    pub earlier: Vec<PathBuf>,
 }
 
 impl Keeping {
@@ -53,6 +55,7 @@ impl Keeping {
             keep_files: None,
             keep_octets: None,
             keep_time: None,
+            earlier: Vec::new(),
         }
     }
 }
@@ -74,6 +77,15 @@ impl Kept {
         let octets = file.metadata().map_or(0, |it| it.len());
         Self { file, octets, finished: SystemTime::now() }
     }
+}
+
+/// A file of an earlier run, and since when it is finished: how long ago that was, the clock of the world alone knows.
+fn earlier(file: &Path) -> (Kept, Instant) {
+    let (octets, finished) = file.metadata().map_or((0, None), |it| (it.len(), it.modified().ok()));
+    let finished = finished.unwrap_or_else(SystemTime::now);
+    let ago = SystemTime::now().duration_since(finished).unwrap_or_default();
+    let (now, file) = (Instant::now(), file.to_owned());
+    (Kept { file, octets, finished }, now.checked_sub(ago).unwrap_or(now))
 }
 
 /// The files that there are, for whoever wants to look at them.
@@ -136,10 +148,12 @@ impl Store {
         (shelf, split): (Shelf, SplitWish),
     ) -> Result<Self, RecordingError> {
         let flush_at = Instant::now() + FLUSH;
-        let (present, retry, finished) = (None, None, VecDeque::new());
+        let (present, retry) = (None, None);
+        let finished = keeping.earlier.iter().map(|file| earlier(file)).collect();
         let mut store =
             Self { keeping, open, ledger, shelf, split, present, next: 0, retry, flush_at, finished };
         store.begin()?;
+        store.forget_old();
         Ok(store)
     }
 
@@ -431,6 +445,23 @@ mod tests {
         assert!(store.try_again(), "{:?}", store.ledger.counts());
         assert!(store.ledger.counts().is_complete() && numbered(&file, 6).exists());
         assert_eq!(std::fs::read(numbered(&file, 3)).unwrap(), b"old");
+    }
+
+    #[test]
+    fn files_of_an_earlier_run_count_where_they_are_named_and_go_first() {
+        let (_folder, file) = place();
+        let earlier: Vec<PathBuf> = (1..=5).map(|n| file.with_file_name(format!("old-{n}.mcap"))).collect();
+        earlier.iter().for_each(|file| std::fs::write(file, vec![0u8; 1000]).unwrap());
+        let there = || earlier.iter().map(|file| file.exists()).collect::<Vec<_>>();
+        let keeping = Keeping { earlier: earlier.clone(), ..Keeping::in_file(file.clone()) };
+        let mut store = store(Keeping { keep_octets: Some(3_500), ..keeping });
+        assert_eq!(there(), [false, false, true, true, true]);
+        store.finish();
+        assert_eq!((there()[2], file.exists()), (file.metadata().unwrap().len() <= 500, true));
+        store.keeping.keep_time = Some(Duration::ZERO);
+        store.forget_old();
+        assert_eq!((there(), file.exists()), (vec![false; 5], false));
+        assert!(store.ledger.counts().is_complete());
     }
 
     #[test]
