@@ -195,19 +195,16 @@ async fn begin(backend: &NatsBackend, owner: u64, last: Option<u64>) -> Result<(
     let most = client.server_info().max_payload.min(MESSAGE);
     let mut context = jetstream::new(client);
     context.set_timeout(backend.timeout);
-    let wanted = Config {
-        name: backend.stream.clone(),
-        subjects: vec![format!("{}.log", backend.stream)],
-        retention: RetentionPolicy::Limits,
-        // What is full refuses, and does not drop what is old.
-        discard: DiscardPolicy::New,
-        storage: StorageType::File,
-        num_replicas: backend.replicas,
-        ..Config::default()
-    };
-    let stream = context.get_or_create_stream(wanted).await.map_err(told)?;
+    let stream = context.get_or_create_stream(wanted(backend)).await.map_err(told)?;
     let info = stream.get_info().await.map_err(told)?;
-    lasts(&info.config).map_err(|why| told(format!("the stream {}: {why}", backend.stream)))?;
+    let wrong = faults(&info.config, backend);
+    if !wrong.is_empty() {
+        return Err(told(format!(
+            "the stream {} is not as it is needed: {}",
+            backend.stream,
+            wrong.join("; ")
+        )));
+    }
     let now = info.state.last_sequence;
     if let Some(last) = last {
         // What was on its way may have come; of somebody else's there may be nothing.
@@ -224,22 +221,62 @@ async fn begin(backend: &NatsBackend, owner: u64, last: Option<u64>) -> Result<(
             return Err(told(format!("the stream {} has lost what it had confirmed", backend.stream)));
         }
     }
-    let part = most.saturating_sub(HEADER + SPARE).max(1);
+    let allowed = usize::try_from(info.config.max_message_size).ok().filter(|allowed| *allowed > 0);
+    let part = most.min(allowed.unwrap_or(most)).saturating_sub(HEADER + SPARE).max(1);
     Ok((Session { context, stream, part }, now))
 }
 
-/// What a stream confirms is to last.
-fn lasts(config: &Config) -> Result<(), &'static str> {
-    if config.storage != StorageType::File {
-        return Err("it is kept in memory");
+/// A stream as the service makes it.
+fn wanted(backend: &NatsBackend) -> Config {
+    Config {
+        name: backend.stream.clone(),
+        subjects: vec![format!("{}.log", backend.stream)],
+        retention: RetentionPolicy::Limits,
+        // What is full refuses, and does not drop what is old.
+        discard: DiscardPolicy::New,
+        storage: StorageType::File,
+        num_replicas: backend.replicas,
+        ..Config::default()
     }
-    if config.discard != DiscardPolicy::New || config.retention != RetentionPolicy::Limits {
-        return Err("it drops what is old; it needs discard = new and retention = limits");
-    }
-    if !config.max_age.is_zero() {
-        return Err("it drops what is old (max_age)");
-    }
-    Ok(())
+}
+
+/// What a stream that is there would do to confirmed messages, or not let a store do. A full stream may refuse, and never drop.
+fn faults(found: &Config, wanted: &NatsBackend) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut check = |is_wrong: bool, what: String| {
+        if is_wrong {
+            faults.push(what);
+        }
+    };
+    let Config { discard, retention, storage, max_messages_per_subject: per_subject, .. } = *found;
+    check(storage != StorageType::File, "it is kept in memory (storage = file is needed)".into());
+    check(
+        discard != DiscardPolicy::New,
+        "it drops what is old when it is full (discard = new is needed)".into(),
+    );
+    let limits = retention == RetentionPolicy::Limits;
+    check(
+        !limits,
+        format!("retention is {retention:?}, and it drops what others have read (limits is needed)"),
+    );
+    check(!found.max_age.is_zero(), format!("it drops what is older than max_age = {:?}", found.max_age));
+    check(per_subject > 0, format!("it drops all but max_msgs_per_subject = {per_subject}"));
+    check(found.no_ack, "it confirms nothing (no_ack)".into());
+    check(found.sealed, "it is sealed".into());
+    check(found.deny_purge, "it may not be purged (deny_purge)".into());
+    let is_copy = found.mirror.is_some() || found.sources.as_ref().is_some_and(|sources| !sources.is_empty());
+    check(is_copy, "it takes messages of other streams (mirror, sources)".into());
+    let subject = format!("{}.log", wanted.stream);
+    check(
+        found.subjects != [subject.as_str()],
+        format!("its subjects are {}, and not {subject} alone", found.subjects.join(", ")),
+    );
+    let (replicas, needed) = (found.num_replicas, wanted.replicas);
+    check(replicas < needed, format!("{replicas} servers keep it, and not replicas = {needed}"));
+    let longest = found.max_message_size;
+    let short = longest > 0 && usize::try_from(longest).is_ok_and(|longest| longest < HEADER + SPARE + 1);
+    check(short, format!("its messages are too short (max_msg_size = {longest})"));
+    faults
 }
 
 impl Log for NatsLog {
@@ -317,6 +354,51 @@ impl Log for NatsLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use async_nats::jetstream::stream::Source;
+    use std::time::Duration;
+
+    fn backend() -> NatsBackend {
+        NatsBackend {
+            address: "nats://127.0.0.1".into(),
+            user: None,
+            password: None,
+            stream: "site".into(),
+            replicas: 3,
+            timeout: Duration::from_secs(5),
+        }
+    }
+
+    #[test]
+    fn a_stream_that_would_lose_what_it_confirmed_is_refused_with_all_that_differs() {
+        let good = wanted(&backend());
+        assert_eq!(faults(&good, &backend()), [""; 0]);
+        let edits: [(&str, fn(&mut Config)); 12] = [
+            ("in memory", |it| it.storage = StorageType::Memory),
+            ("discard = new", |it| it.discard = DiscardPolicy::Old),
+            ("retention is WorkQueue", |it| it.retention = RetentionPolicy::WorkQueue),
+            ("max_age = 60s", |it| it.max_age = Duration::from_secs(60)),
+            ("max_msgs_per_subject = 1", |it| it.max_messages_per_subject = 1),
+            ("no_ack", |it| it.no_ack = true),
+            ("sealed", |it| it.sealed = true),
+            ("deny_purge", |it| it.deny_purge = true),
+            ("sources", |it| it.mirror = Some(Source::default())),
+            ("subjects are a, b", |it| it.subjects = vec!["a".into(), "b".into()]),
+            ("1 servers keep it, and not replicas = 3", |it| it.num_replicas = 1),
+            ("max_msg_size = 100", |it| it.max_message_size = 100),
+        ];
+        let mut all = good.clone();
+        for (wanted, edit) in edits {
+            let mut wrong = good.clone();
+            edit(&mut wrong);
+            edit(&mut all);
+            let told = faults(&wrong, &backend());
+            assert!(told.len() == 1 && told[0].contains(wanted), "{wanted} in {told:?}");
+        }
+        assert_eq!(faults(&all, &backend()).len(), edits.len());
+        // What is full refuses, and loses nothing.
+        let full = Config { max_messages: 5, max_bytes: 5, num_replicas: 5, ..good };
+        assert_eq!(faults(&full, &backend()), [""; 0]);
+    }
 
     #[test]
     fn any_octets_are_a_part_or_none() {

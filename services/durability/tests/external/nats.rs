@@ -109,6 +109,30 @@ fn the_newest_service_has_the_stream() {
     assert!(Content::of(&mut place.open("one")).changes.len() == before.changes.len() + 1);
 }
 
+/// A stream of somebody else's making is not taken if it would drop what was confirmed.
+#[test]
+fn a_stream_that_drops_samples_is_refused() {
+    let place = Place::new();
+    let _server = place.start();
+    drop(place.open("other"));
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let client = async_nats::connect(place.backend("").address).await.unwrap();
+        let made = async_nats::jetstream::stream::Config {
+            name: "limited".into(),
+            subjects: vec!["limited.log".into()],
+            max_messages_per_subject: 1,
+            max_age: Duration::from_secs(3600),
+            ..Default::default()
+        };
+        async_nats::jetstream::new(client).create_stream(made).await.unwrap();
+    });
+    let refused = NatsStore::connect(&place.backend("limited")).err().unwrap().to_string();
+    for wanted in ["max_msgs_per_subject = 1", "max_age = 3600s", "discard = new"] {
+        assert!(refused.contains(wanted), "{wanted} in {refused}");
+    }
+}
+
 /// What the page says to do by copy and paste.
 #[test]
 fn the_example_is_read() {
