@@ -29,6 +29,8 @@ pub struct PostgresBackend {
     pub address: String,
     /// The password, if the server asks for one.
     pub password: Option<String>,
+    /// Certificates of authorities, in PEM: with them TLS alone will do.
+    pub authorities: Option<String>,
     /// The schema of the tables. Services that use one database need different ones.
     pub schema: String,
     /// How long the server may take for an answer.
@@ -47,21 +49,38 @@ impl PostgresBackend {
     /// The address as the client takes it.
     pub(crate) fn settings(&self) -> Result<tokio_postgres::Config, String> {
         use tokio_postgres::config::SslMode;
+        if self.address.contains("sslmode=verify") {
+            return Err("sslmode=verify-…: with ca_file the certificate and its name are always verified; leave sslmode out".into());
+        }
         let parsed = self.address.parse::<tokio_postgres::Config>();
         let mut settings = parsed.map_err(|error| format!("it is no address of PostgreSQL: {error}"))?;
         if settings.get_hosts().is_empty() && settings.get_hostaddrs().is_empty() {
             return Err("it needs host=…".into());
         }
-        if settings.get_ssl_mode() == SslMode::Require {
-            return Err(
-                "sslmode=require: there is no TLS to PostgreSQL here; use a socket or a tunnel".into()
-            );
-        }
-        settings.ssl_mode(SslMode::Disable);
+        let says_mode = self.address.contains("sslmode");
+        match (settings.get_ssl_mode(), &self.authorities) {
+            (SslMode::Require, None) => {
+                return Err("sslmode=require: it needs ca_file = \"…\" with the authority of the server's certificate".into());
+            }
+            (SslMode::Disable, Some(_)) => {
+                return Err("sslmode=disable and ca_file exclude each other".into());
+            }
+            (SslMode::Prefer, _) if says_mode => {
+                return Err("sslmode=prefer: say whether there is TLS, with require or disable".into());
+            }
+            (_, Some(_)) => settings.ssl_mode(SslMode::Require),
+            (_, None) => settings.ssl_mode(SslMode::Disable),
+        };
         if let Some(password) = &self.password {
             settings.password(password);
         }
         Ok(settings)
+    }
+
+    /// How the server is to show who it is; without authorities it need not.
+    pub(crate) fn tls(&self) -> Result<Option<crate::store::Tls>, String> {
+        let tls = self.authorities.as_deref().map(crate::store::Tls::new).transpose();
+        tls.map_err(|why| format!("ca_file: {why}"))
     }
 }
 
@@ -200,13 +219,14 @@ fn postgres(mut table: Table<'_>, folder: Option<&Path>, report: &mut Report<'_>
     let begin = table.at;
     let (at, address) = table.required("address", report);
     let password = secret(&mut table, folder, report);
+    let authorities = named_file(&mut table, "ca_file", folder, report);
     let schema = name(&mut table, "schema", report);
     let timeout = timeout(&mut table, report);
     table.end(report);
-    let backend = PostgresBackend { address, password, schema, timeout };
+    let backend = PostgresBackend { address, password, authorities, schema, timeout };
     #[cfg(feature = "postgres")]
-    if !backend.address.is_empty()
-        && let Err(why) = backend.settings()
+    if let Err(why) = backend.settings().and_then(|_| backend.tls())
+        && !backend.address.is_empty()
     {
         report.add(at, format!("postgres.address: {why}"));
     }
@@ -245,10 +265,20 @@ fn compiled(is_there: bool, feature: &str, at: usize, report: &mut Report<'_>) {
 
 /// A password out of a file, of which the end of the line is none.
 fn secret(table: &mut Table<'_>, folder: Option<&Path>, report: &mut Report<'_>) -> Option<String> {
-    let (at, file) = table.text("password_file", report)?;
-    let text = path(&file, folder).map_err(str::to_owned).and_then(|path| read_text(&path));
-    let text = text.map_err(|why| report.add(at, format!("password_file = {file:?}: {why}"))).ok()?;
+    let text = named_file(table, "password_file", folder, report)?;
     Some(text.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// The text of a file that a key names.
+fn named_file(
+    table: &mut Table<'_>,
+    key: &'static str,
+    folder: Option<&Path>,
+    report: &mut Report<'_>,
+) -> Option<String> {
+    let (at, file) = table.text(key, report)?;
+    let text = path(&file, folder).map_err(str::to_owned).and_then(|path| read_text(&path));
+    text.map_err(|why| report.add(at, format!("{key} = {file:?}: {why}"))).ok()
 }
 
 /// A name in a back end: what needs no quotes anywhere.
@@ -270,4 +300,38 @@ fn timeout(table: &mut Table<'_>, report: &mut Report<'_>) -> std::time::Duratio
         report.add(at, "timeout = …: expected 10 ms to 10 minutes");
     }
     timeout.to_std().unwrap_or(TIMEOUT)
+}
+
+#[cfg(all(test, feature = "postgres"))]
+mod tests {
+    use super::*;
+
+    /// What asks for TLS gets it, or is refused: nothing goes in clear text that was not to.
+    #[test]
+    fn tls_is_as_it_was_said_or_refused() {
+        use tokio_postgres::config::SslMode::{Disable, Require};
+        let mode = |mode: &str, authorities: Option<&str>| {
+            let authorities = authorities.map(str::to_owned);
+            let (address, schema) = (format!("host=db user=u{mode}"), "s".to_owned());
+            let backend = PostgresBackend { address, password: None, authorities, schema, timeout: TIMEOUT };
+            backend.settings().map(|it| it.get_ssl_mode())
+        };
+        for plain in ["", " sslmode=disable"] {
+            assert_eq!(mode(plain, None), Ok(Disable));
+        }
+        for encrypted in ["", " sslmode=require"] {
+            assert_eq!(mode(encrypted, Some("authority")), Ok(Require));
+        }
+        for (said, authorities, wanted) in [
+            (" sslmode=require", None, "needs ca_file"),
+            (" sslmode=disable", Some("authority"), "exclude each other"),
+            (" sslmode=prefer", None, "whether there is TLS"),
+            (" sslmode=prefer", Some("authority"), "whether there is TLS"),
+            (" sslmode=verify-full", Some("authority"), "always verified"),
+            (" sslmode=verify-ca", None, "always verified"),
+        ] {
+            let why = mode(said, authorities).unwrap_err();
+            assert!(why.contains(wanted), "{said}: {why}");
+        }
+    }
 }

@@ -169,6 +169,7 @@ mod tests {
             (&format!("{known}schema = \"a-b\""), "schema = \"a-b\": expected up to 48 of a-z"),
             (&format!("{known}timeout = \"1h\""), "timeout = …: expected 10 ms to 10 minutes"),
             (&format!("{known}password_file = \"no\""), "password_file = \"no\": cannot open it"),
+            (&format!("{known}ca_file = \"no\""), "ca_file = \"no\": cannot open it"),
             (&format!("file = \"x\"\n{known}"), "PERSISTENT data has one place"),
             ("[nats]\naddress = \"host:4222\"", "s.toml:4: nats.address: expected nats://host:4222"),
             ("[nats]\naddress = \"nats://h\"\nreplicas = 6", "s.toml:5: nats.replicas"),

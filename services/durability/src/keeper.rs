@@ -93,6 +93,10 @@ impl<S: Store> Keeper<S> {
                     "older values are in a cold tier: it needs its section [cold]".into(),
                 ));
             }
+            if key.kind == NoteKind::Name {
+                // It stays the owner of its segments, also when it is opened without them.
+                return Ok(());
+            }
             match groups.get_mut(&key.group) {
                 Some(kept) => restore_note(kept, key, note)?,
                 None => strays.push(Step::Unnote(key)),
@@ -133,6 +137,33 @@ impl<S: Store> Keeper<S> {
             self.steps.push(Step::Describe(group, description.clone()));
             kept.description = description;
         }
+    }
+
+    /// Keeps a history as another contract says: what that does not keep goes. Everything has to be committed.
+    ///
+    /// # Errors
+    /// When the store cannot be read; nothing has changed then.
+    pub fn renew(
+        &mut self,
+        group: GroupId,
+        contract: Contract,
+        description: Vec<u8>,
+    ) -> Result<(), StoreError> {
+        let mut kept = Kept::new(contract, self.quota, description.clone());
+        self.store.scan(&mut |position, head| {
+            if head.group == group {
+                kept.history.restore(&head, position);
+            }
+            Ok(())
+        })?;
+        self.store.notes(&mut |key, note| match key.group == group {
+            true => restore_note(&mut kept, key, note),
+            false => Ok(()),
+        })?;
+        self.steps.push(Step::Describe(group, description));
+        self.groups.insert(group, kept);
+        self.collect_of(group);
+        Ok(())
     }
 
     /// Forgets a history.
@@ -201,7 +232,7 @@ impl<S: Store> Keeper<S> {
         self.groups.get(&group).is_some_and(|kept| kept.served.contains(&reader))
     }
 
-    /// Notes that a reader is being given the history.
+    /// Notes that a reader has been given the history.
     pub fn served(&mut self, group: GroupId, reader: Guid) {
         let Some(kept) = self.groups.get_mut(&group) else { return };
         if !kept.served.insert(reader) {
@@ -367,8 +398,8 @@ fn restore_note(kept: &mut Kept, key: NoteKey, note: &[u8]) -> Result<(), StoreE
             let at = note.try_into().map_err(|_| damaged("the time of an end cannot be read"))?;
             kept.history.restore_ending(InstanceHandle(key.of), WallTime(i64::from_le_bytes(at)));
         }
-        // Of a store without its cold tier; it was refused.
-        NoteKind::Segment => {}
+        // Of no history; a store without its cold tier was refused.
+        NoteKind::Segment | NoteKind::Name => {}
         NoteKind::Served => {
             let reader = Guid::from_bytes(key.of);
             if kept.served.len() < SERVED && kept.served.insert(reader) {

@@ -23,6 +23,8 @@ pub use memory::MemoryStore;
 pub use nats::{NatsLog, NatsStore};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
+#[cfg(feature = "postgres")]
+pub(crate) use postgres::Tls;
 #[cfg(feature = "s3")]
 pub use s3::S3;
 #[cfg(feature = "s3")]
@@ -48,6 +50,8 @@ pub enum NoteKind {
     Segment,
     /// When an instance ends that was disposed and given up.
     Ending,
+    /// What a store is called where its segments lie.
+    Name,
 }
 
 impl NoteKind {
@@ -58,6 +62,7 @@ impl NoteKind {
             Self::Served => 2,
             Self::Segment => 3,
             Self::Ending => 4,
+            Self::Name => 5,
         }
     }
 
@@ -68,6 +73,7 @@ impl NoteKind {
             2 => Some(Self::Served),
             3 => Some(Self::Segment),
             4 => Some(Self::Ending),
+            5 => Some(Self::Name),
             _ => None,
         }
     }
@@ -130,6 +136,9 @@ pub enum StoreError {
     /// There is something in it that no store has written, or something is missing for good: asking again does not help.
     #[error("it is damaged: {0}")]
     Damaged(String),
+    /// A place of it belongs to another store.
+    #[error("{0}")]
+    Taken(String),
 }
 
 /// What a store calls with each change.

@@ -1,5 +1,9 @@
 //! The back end in PostgreSQL: each commit is one transaction, which has ended when the server says that it lasts.
 
+mod tls;
+
+pub(crate) use tls::Tls;
+
 use super::folded::Folded;
 use super::remote::{Remote, failed};
 use super::{MAX_NOTE, NoteKey, Step, Store, StoreError, Visit, VisitNote, note_key, parse_note_key};
@@ -7,6 +11,7 @@ use crate::backend::PostgresBackend;
 use crate::change::{GroupId, Head, Payload, Position};
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::time::Duration;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, NoTls, Row, Transaction};
 
@@ -19,20 +24,37 @@ const AHEAD: (i64, i64) = (512, 4 << 20);
 /// Octets of values in one statement.
 const STATEMENT: usize = 16 << 20;
 
+/// Between two looks whether the server has ended a session.
+const ENDING: Duration = Duration::from_millis(50);
+
 /// A session, which holds the lock on the tables as long as it lasts.
 struct Session {
     client: Client,
     tables: String,
 }
 
+/// What is known of those who had the tables.
+#[derive(Clone, PartialEq, Eq)]
+struct Last {
+    /// Which one of them this is.
+    owner: i64,
+    /// The session in which it had them last, as the server names it.
+    session: Process,
+}
+
+/// A process of the server, and when it began: numbers of processes come again.
+#[derive(Clone, PartialEq, Eq)]
+struct Process {
+    number: i32,
+    began: String,
+}
+
 /// See the [module](crate::store).
 pub struct PostgresStore {
     remote: Remote,
-    settings: tokio_postgres::Config,
-    schema: String,
+    reach: Reach,
     session: Option<Session>,
-    /// Which one of those who ever had the tables this is.
-    owner: Option<i64>,
+    last: Option<Last>,
     ahead: BTreeMap<Position, Payload>,
 }
 
@@ -56,12 +78,13 @@ impl PostgresStore {
     /// When the server cannot be reached, refuses, or loses what it confirms; when another service has the tables.
     pub fn open(backend: &PostgresBackend) -> Result<Self, StoreError> {
         let settings = backend.settings().map_err(failed)?;
+        let tls = backend.tls().map_err(failed)?;
+        let (schema, timeout) = (backend.schema.clone(), backend.timeout);
         let mut store = Self {
-            remote: Remote::new(backend.timeout)?,
-            settings,
-            schema: backend.schema.clone(),
+            remote: Remote::new(timeout)?,
+            reach: Reach { settings, tls, schema, timeout },
             session: None,
-            owner: None,
+            last: None,
             ahead: BTreeMap::new(),
         };
         store.connected()?;
@@ -73,9 +96,9 @@ impl PostgresStore {
         if self.session.as_ref().is_none_or(|session| session.client.is_closed()) {
             self.session = None;
             self.remote.may_connect()?;
-            let begun = self.remote.run(begin(&self.settings, &self.schema, self.owner));
-            let (session, owner) = self.remote.connected(begun)?;
-            self.owner = Some(owner);
+            let begun = self.remote.run(begin(&self.reach, self.last.as_ref()));
+            let (session, last) = self.remote.connected(begun)?;
+            self.last = Some(last);
             self.ahead.clear();
             self.session = Some(session);
         }
@@ -137,29 +160,98 @@ fn quoted(schema: &str) -> String {
     format!("\"{}\"", schema.replace('"', "\"\""))
 }
 
-/// Connects, takes the lock, and looks who had the tables last.
-async fn begin(
-    settings: &tokio_postgres::Config,
-    schema: &str,
-    owner: Option<i64>,
-) -> Result<(Session, i64), StoreError> {
-    let sql = |error| told(&error);
-    let (mut client, connection) = settings.connect(NoTls).await.map_err(sql)?;
-    tokio::spawn(async move {
-        // Its end is noticed by what waits for an answer.
-        let _ = connection.await;
-    });
-    lasts(&client).await?;
-    let tables = quoted(schema);
-    let taken = "SELECT pg_try_advisory_lock(1146441294, hashtext($1))";
-    let taken = client.query_typed_one(taken, &[(&schema, Type::TEXT)]).await.map_err(sql)?;
-    if !taken.try_get::<_, bool>(0).map_err(sql)? {
-        return Err(failed(format!("PostgreSQL: another service has the tables of the schema {schema}")));
+/// How the server is reached, and what of it.
+struct Reach {
+    settings: tokio_postgres::Config,
+    tls: Option<Tls>,
+    schema: String,
+    timeout: Duration,
+}
+
+impl Reach {
+    async fn connect(&self) -> Result<Client, tokio_postgres::Error> {
+        // The end of a connection is noticed by what waits for an answer.
+        match &self.tls {
+            Some(tls) => {
+                let (client, connection) = self.settings.connect(tls.clone()).await?;
+                tokio::spawn(async move { drop(connection.await) });
+                Ok(client)
+            }
+            None => {
+                let (client, connection) = self.settings.connect(NoTls).await?;
+                tokio::spawn(async move { drop(connection.await) });
+                Ok(client)
+            }
+        }
     }
+}
+
+/// Connects, takes the lock, and looks who had the tables last.
+async fn begin(reach: &Reach, last: Option<&Last>) -> Result<(Session, Last), StoreError> {
+    let sql = |error| told(&error);
+    let mut client = reach.connect().await.map_err(sql)?;
+    lasts(&client).await?;
+    notices(&client, reach.timeout).await.map_err(sql)?;
+    lock(&client, reach, last).await?;
+    let session = "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()";
+    let session = process(&client.query_typed_one(session, &[]).await.map_err(sql)?)?;
+    let tables = quoted(&reach.schema);
     let transaction = client.transaction().await.map_err(sql)?;
-    let owner = prepare(&transaction, &tables, owner).await?;
+    let owner = prepare(&transaction, &tables, last.map(|last| last.owner)).await?;
     transaction.commit().await.map_err(sql)?;
-    Ok((Session { client, tables }, owner))
+    Ok((Session { client, tables }, Last { owner, session }))
+}
+
+/// Has the server notice soon that this session was cut, so that another one finds the lock free. It knows hours otherwise.
+async fn notices(client: &Client, timeout: Duration) -> Result<(), tokio_postgres::Error> {
+    let seconds = timeout.as_secs().clamp(1, 60);
+    let settings = format!(
+        "SET tcp_keepalives_idle = {seconds}; SET tcp_keepalives_interval = {seconds}; SET tcp_keepalives_count = 3;
+         SET tcp_user_timeout = {}",
+        seconds * 4000
+    );
+    client.batch_execute(&settings).await
+}
+
+/// Takes the lock on the tables. A session of this store that was cut may still have it, as the server does not know that it was
+/// cut: it is ended. So none of its transactions can come behind what the new one commits.
+async fn lock(client: &Client, reach: &Reach, last: Option<&Last>) -> Result<(), StoreError> {
+    let sql = |error| told(&error);
+    let schema: (&(dyn ToSql + Sync), Type) = (&reach.schema, Type::TEXT);
+    loop {
+        let take = "SELECT pg_try_advisory_lock(1146441294, hashtext($1))";
+        if client.query_typed_one(take, &[schema.clone()]).await.map_err(sql)?.try_get(0).map_err(sql)? {
+            return Ok(());
+        }
+        let holder = client.query_typed(HOLDER, &[schema.clone()]).await.map_err(sql)?;
+        // None if it was given up in this moment.
+        if let Some(row) = holder.first() {
+            let process = process(row)?;
+            if last.is_none_or(|last| last.session != process) {
+                return Err(failed(format!(
+                    "PostgreSQL: another service has the tables of the schema {} (process {} of the server, since {}, for {})",
+                    reach.schema,
+                    process.number,
+                    process.began,
+                    row.try_get::<_, &str>(2).map_err(sql)?
+                )));
+            }
+            let end = "SELECT pg_terminate_backend($1)";
+            client.query_typed(end, &[(&process.number, Type::INT4)]).await.map_err(sql)?;
+        }
+        tokio::time::sleep(ENDING).await;
+    }
+}
+
+/// Who has the lock. Of another user's session no times and addresses are told.
+const HOLDER: &str = "SELECT pid, coalesce(backend_start::text, 'an unknown time'), coalesce(client_addr::text, 'an unknown address')
+    FROM pg_locks JOIN pg_stat_activity USING (pid)
+    WHERE locktype = 'advisory' AND granted AND classid = 1146441294 AND objid::bigint = hashtext($1)::bigint & 4294967295 AND objsubid = 2
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+
+fn process(row: &Row) -> Result<Process, StoreError> {
+    let get = |error| told(&error);
+    Ok(Process { number: row.try_get(0).map_err(get)?, began: row.try_get(1).map_err(get)? })
 }
 
 /// What the server confirms is to last.

@@ -6,9 +6,12 @@ use super::tiered::Cold;
 use crate::backend::ColdBackend;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt, PutPayload, RetryConfig};
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig};
 use std::fmt::Display;
 use std::ops::Range;
+
+/// Beside the segments: whose they are.
+const MARK: &str = "owner";
 
 /// See the [module](self).
 pub struct S3 {
@@ -84,6 +87,26 @@ impl Cold for S3 {
     fn names(&mut self) -> Result<Vec<String>, StoreError> {
         let prefix = Path::from(self.prefix.as_str());
         let all = self.asked(async |store| store.list_with_delimiter(Some(&prefix)).await)?;
-        Ok(all.objects.iter().filter_map(|it| it.location.filename().map(str::to_owned)).collect())
+        let names = all.objects.iter().filter_map(|it| it.location.filename());
+        Ok(names.filter(|name| name.ends_with(".mcap")).map(str::to_owned).collect())
+    }
+
+    fn mark(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
+        let path = self.path(MARK);
+        self.asked(async |store| match store.get(&path).await {
+            Ok(found) => Ok(Some(found.bytes().await?.to_vec())),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        })
+    }
+
+    fn claim(&mut self, mark: &[u8]) -> Result<Vec<u8>, StoreError> {
+        let (path, octets) = (self.path(MARK), PutPayload::from(mark.to_vec()));
+        self.asked(async |store| match store.put_opts(&path, octets, PutMode::Create.into()).await {
+            Ok(_) | Err(object_store::Error::AlreadyExists { .. }) => Ok(()),
+            Err(error) => Err(error),
+        })?;
+        // A server that knows no conditions has taken the last one that came.
+        Ok(self.mark()?.unwrap_or_default())
     }
 }

@@ -1,5 +1,6 @@
 //! A cold tier: the oldest values move out of a store into segments somewhere larger, of which each is an MCAP file. Everything else stays,
-//! so what is acknowledged lasts where the store is, and a cold tier that is away costs space alone.
+//! so what is acknowledged lasts where the store is, and a cold tier that is away costs space alone. A place for segments belongs to one
+//! store: two would write over each other's, and remove them.
 
 mod segment;
 
@@ -9,8 +10,10 @@ use super::{NoteKey, NoteKind, Step, Store, StoreError, Visit, VisitNote};
 use crate::backend::Tier;
 use crate::change::{GroupId, Head, Kind, Payload, Position};
 use crate::topic::Topic;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
+use std::time::SystemTime;
 
 /// Most values of a segment.
 const VALUES: usize = 20_000;
@@ -39,11 +42,23 @@ pub trait Cold: Send {
     /// When it is there perhaps.
     fn remove(&mut self, name: &str) -> Result<(), StoreError>;
 
-    /// The names of all segments.
+    /// The names of all segments: they end with `.mcap`.
     ///
     /// # Errors
     /// When they cannot be read.
     fn names(&mut self) -> Result<Vec<String>, StoreError>;
+
+    /// The mark of the store whose segments these are; none before one has marked them.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn mark(&mut self) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Writes the mark, unless there is one. Returns the mark that is there then.
+    ///
+    /// # Errors
+    /// When it is not known to last.
+    fn claim(&mut self, mark: &[u8]) -> Result<Vec<u8>, StoreError>;
 }
 
 /// A value in a segment.
@@ -59,6 +74,10 @@ pub struct TieredStore<C> {
     hot: Box<dyn Store>,
     cold: C,
     tier: Tier,
+    /// What marks the place of the segments as this store's.
+    mark: Vec<u8>,
+    /// The mark was seen there.
+    is_owner: bool,
     /// Values that are in the store.
     values: BTreeMap<Position, Head>,
     octets: u64,
@@ -79,6 +98,15 @@ fn name(segment: u64) -> String {
     format!("{segment:016x}.mcap")
 }
 
+/// Gives a store a name of its own, which lasts as long as what it has. Returns the mark with it.
+fn named(hot: &mut dyn Store) -> Result<Vec<u8>, StoreError> {
+    let random = || RandomState::new().hash_one(SystemTime::now());
+    let mark = format!("dunlin-store {:016x}{:016x}\n", random(), random()).into_bytes();
+    let key = NoteKey { group: 0, kind: NoteKind::Name, of: [0; 16] };
+    hot.commit(&[Step::Note(key, mark.clone())])?;
+    Ok(mark)
+}
+
 fn note(segment: u64) -> NoteKey {
     let mut of = [0; 16];
     of[..8].copy_from_slice(&segment.to_be_bytes());
@@ -86,18 +114,24 @@ fn note(segment: u64) -> NoteKey {
 }
 
 impl<C: Cold> TieredStore<C> {
-    /// A store whose oldest values move into a cold tier.
+    /// A store whose oldest values move into a cold tier. That may be away; then it is looked later whose it is.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// When the store cannot be read, and when the place for segments belongs to another store.
     pub fn open(mut hot: Box<dyn Store>, cold: C, tier: Tier) -> Result<Self, StoreError> {
-        let mut segments = Vec::new();
+        let (mut segments, mut mark) = (Vec::new(), None);
         hot.notes(&mut |key, note| {
-            if key.kind == NoteKind::Segment {
-                segments.push((key, note.to_vec()));
+            match key.kind {
+                NoteKind::Segment => segments.push((key, note.to_vec())),
+                NoteKind::Name => mark = Some(note.to_vec()),
+                _ => {}
             }
             Ok(())
         })?;
+        let mark = match mark {
+            Some(mark) => mark,
+            None => named(&mut *hot)?,
+        };
         let mut heads = BTreeMap::new();
         hot.scan(&mut |position, head| {
             heads.insert(position, head);
@@ -110,6 +144,8 @@ impl<C: Cold> TieredStore<C> {
             hot,
             cold,
             tier,
+            mark,
+            is_owner: false,
             values: BTreeMap::new(),
             octets: 0,
             moved: BTreeMap::new(),
@@ -128,8 +164,11 @@ impl<C: Cold> TieredStore<C> {
                 store.arrived(position, head);
             }
         }
-        store.sweep();
-        Ok(store)
+        match store.own() {
+            Err(error @ StoreError::Taken(_)) => Err(error),
+            // One that is away is asked again before it is used.
+            _ => Ok(store),
+        }
     }
 
     fn restore(
@@ -154,13 +193,31 @@ impl<C: Cold> TieredStore<C> {
         Ok(())
     }
 
-    /// Removes segments that nobody knows: of a move that was not committed, or whose removal failed.
-    fn sweep(&mut self) {
-        let Ok(names) = self.cold.names() else { return };
-        let known: Vec<String> = self.segments.keys().map(|segment| name(*segment)).collect();
-        for name in names.into_iter().filter(|name| name.ends_with(".mcap") && !known.contains(name)) {
+    /// Sees to it that the place of the segments is this store's, before anything is read, written or removed there. Then removes
+    /// segments that nobody knows: of a move that was not committed, or whose removal failed.
+    fn own(&mut self) -> Result<(), StoreError> {
+        if self.is_owner {
+            return Ok(());
+        }
+        let known: BTreeSet<String> = self.segments.keys().map(|segment| name(*segment)).collect();
+        let unknown: Vec<String> =
+            self.cold.names()?.into_iter().filter(|name| !known.contains(name)).collect();
+        let mark = match self.cold.mark()? {
+            None if unknown.is_empty() => self.cold.claim(&self.mark)?,
+            found => found.unwrap_or_default(),
+        };
+        if mark != self.mark {
+            return Err(StoreError::Taken(
+                "the segments in the cold tier are another store's: each service needs a prefix of its own"
+                    .into(),
+            ));
+        }
+        self.is_owner = true;
+        for name in unknown {
+            // What stays takes room alone, until the store is opened next.
             let _ = self.cold.remove(&name);
         }
+        Ok(())
     }
 
     /// Octets of values in the store, and in segments.
@@ -206,6 +263,7 @@ impl<C: Cold> TieredStore<C> {
     }
 
     fn move_oldest(&mut self) -> Result<(), StoreError> {
+        self.own()?;
         let (mut chosen, mut octets) = (Vec::new(), 0);
         for (position, head) in &self.values {
             if octets >= self.tier.segment || chosen.len() >= VALUES {
@@ -248,6 +306,7 @@ impl<C: Cold> TieredStore<C> {
 
     /// Takes what is still of use in a segment back into the store, and removes the segment.
     fn dissolve(&mut self, segment: u64) -> Result<(), StoreError> {
+        self.own()?;
         let here: Vec<Position> =
             self.moved.iter().filter(|it| it.1.segment == segment).map(|it| *it.0).collect();
         let mut heads = BTreeMap::new();
@@ -276,6 +335,7 @@ impl<C: Cold> TieredStore<C> {
     }
 
     fn fetch(&mut self, at: At) -> Result<Payload, StoreError> {
+        self.own()?;
         let end = at.offset + u64::from(at.length);
         let has = |it: &(u64, u64, Vec<u8>)| {
             it.0 == at.segment && it.1 <= at.offset && end <= it.1 + it.2.len() as u64
@@ -311,7 +371,10 @@ impl<C: Cold> Store for TieredStore<C> {
     }
 
     fn notes(&mut self, visit: VisitNote<'_>) -> Result<(), StoreError> {
-        self.hot.notes(&mut |key, note| if key.kind == NoteKind::Segment { Ok(()) } else { visit(key, note) })
+        self.hot.notes(&mut |key, note| match key.kind {
+            NoteKind::Segment | NoteKind::Name => Ok(()),
+            _ => visit(key, note),
+        })
     }
 
     fn read(&mut self, position: Position) -> Result<Option<Payload>, StoreError> {

@@ -6,10 +6,13 @@ use dunlin_durability::backend::PostgresBackend;
 use dunlin_durability::store::{PostgresStore, Store};
 use dunlin_durability::{Service, ServiceConfig};
 use dunlin_test_program::{Place, eventually};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A cluster in a folder of its own.
@@ -63,6 +66,14 @@ impl Cluster {
         command
     }
 
+    /// A file of the server's that nobody else reads.
+    fn file(&self, name: &str, text: &str) {
+        let file = self.data().join(name);
+        std::fs::write(&file, text).unwrap();
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
+        std::os::unix::fs::chown(&file, self.user, None).unwrap();
+    }
+
     fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
@@ -87,7 +98,8 @@ impl Cluster {
 
     fn backend(&self, schema: &str) -> PostgresBackend {
         let timeout = Duration::from_secs(5);
-        PostgresBackend { address: self.address(), password: None, schema: schema.into(), timeout }
+        let (address, schema) = (self.address(), schema.into());
+        PostgresBackend { address, password: None, authorities: None, schema, timeout }
     }
 
     fn open(&self, schema: &str) -> PostgresStore {
@@ -155,6 +167,92 @@ fn one_service_has_the_tables_and_a_server_that_loses_is_refused() {
     server.kill();
     let _server = cluster.start(&["-c", "fsync=off"]);
     assert!(told("one").contains("fsync = off"), "{}", told("one"));
+}
+
+/// Between a store and its server, as a network that may be cut.
+struct Line {
+    port: u16,
+    /// The ends at the store.
+    near: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Line {
+    fn to(server: u16) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let (port, near) = (listener.local_addr().unwrap().port(), Arc::<Mutex<Vec<TcpStream>>>::default());
+        let open = Arc::clone(&near);
+        std::thread::spawn(move || {
+            for store in listener.incoming().map_while(Result::ok) {
+                let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, server)) else { continue };
+                open.lock().unwrap().push(store.try_clone().unwrap());
+                let (mut to, mut from) = (server.try_clone().unwrap(), store.try_clone().unwrap());
+                std::thread::spawn(move || std::io::copy(&mut from, &mut to).map(|_| std::thread::park()));
+                let (mut to, mut from) = (store, server);
+                std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+            }
+        });
+        Self { port, near }
+    }
+
+    /// Cuts what there is at the store's end. The server hears nothing of it.
+    fn cut(&self) {
+        for store in self.near.lock().unwrap().drain(..) {
+            store.shutdown(Shutdown::Both).unwrap();
+        }
+    }
+}
+
+/// The server still has the session that was cut, and with it the lock. The store is written again all the same; another one is told
+/// who has the tables.
+#[test]
+fn a_session_that_was_cut_gives_way_to_the_next_one() {
+    let cluster = Cluster::new();
+    let _server = cluster.start(&[]);
+    let line = Line::to(cluster.port);
+    let address = format!("host=127.0.0.1 port={} user=dunlin dbname=postgres", line.port);
+    let mut store = PostgresStore::open(&PostgresBackend { address, ..cluster.backend("cut") }).unwrap();
+    for position in 0..3 {
+        store.commit(&[append(position, 10)]).unwrap();
+        line.cut();
+        let other = PostgresStore::open(&cluster.backend("cut")).err().unwrap().to_string();
+        assert!(other.contains("another service has the tables of the schema cut (process "), "{other}");
+        eventually("it is written again", || store.commit(&[append(position, 10)]).is_ok());
+    }
+    has_all(&mut store, 3);
+}
+
+/// The server's certificate decides whether it is spoken with.
+#[test]
+fn with_authorities_there_is_tls() {
+    let cluster = Cluster::new();
+    let authority = |name: &str| {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+    };
+    let (known, other) = (authority("known"), authority("other"));
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let certificate = params.signed_by(&key, &known).unwrap();
+    cluster.file("server.crt", &certificate.pem());
+    cluster.file("server.key", &key.serialize_pem());
+    let clear = cluster.start(&[]);
+    let backend = |host: &str, authority: &CertifiedIssuer<'_, KeyPair>| PostgresBackend {
+        address: cluster.address().replace("127.0.0.1", host),
+        authorities: Some(authority.pem()),
+        ..cluster.backend("tls")
+    };
+    let refused = |backend| PostgresStore::open(&backend).err().unwrap().to_string();
+    let why = refused(backend("localhost", &known));
+    assert!(why.contains("server does not support TLS"), "{why}");
+    clear.kill();
+    let _server = cluster.start(&["-c", "ssl=on"]);
+    let mut store = PostgresStore::open(&backend("localhost", &known)).unwrap();
+    (0..50).for_each(|position| store.commit(&[append(position, 100_000)]).unwrap());
+    has_all(&mut store, 50);
+    assert!(refused(backend("localhost", &other)).contains("UnknownIssuer"));
+    assert!(refused(backend("127.0.0.1", &known)).contains("not valid for name"));
 }
 
 /// A service whose server is away acknowledges nothing, and goes on when it is back.

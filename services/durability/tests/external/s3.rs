@@ -50,7 +50,15 @@ impl Cold for Memory {
     }
 
     fn names(&mut self) -> Result<Vec<String>, StoreError> {
-        Ok(self.there()?.keys().cloned().collect())
+        Ok(self.there()?.keys().filter(|name| name.ends_with(".mcap")).cloned().collect())
+    }
+
+    fn mark(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.there()?.get("owner").cloned())
+    }
+
+    fn claim(&mut self, mark: &[u8]) -> Result<Vec<u8>, StoreError> {
+        Ok(self.there()?.entry("owner".into()).or_insert_with(|| mark.to_vec()).clone())
     }
 }
 
@@ -72,7 +80,7 @@ fn it_conforms_with_segments_in_memory() {
     for seed in 1..=20 {
         let cold = Memory::default();
         conforms_over(|| cold.clone(), seed);
-        assert!(!cold.segments.lock().unwrap().is_empty(), "nothing has moved");
+        assert!(!cold.clone().names().unwrap().is_empty(), "nothing has moved");
     }
 }
 
@@ -96,6 +104,72 @@ fn what_cannot_move_stays_and_segments_of_no_use_go() {
     let after = cold.segments.lock().unwrap().len();
     assert!(after < before, "{after} of {before} segments");
     assert_eq!(Content::of(&mut store).changes.len(), 3);
+}
+
+/// Two stores with one place for segments: the second one is refused, whether it finds the place at once or later, and the first one
+/// loses nothing. An older program has left no mark.
+fn two_stores_need_two_places<C: Cold>(cold: impl Fn() -> C, set_away: impl Fn(bool), forget: impl Fn()) {
+    let open = |hot: MemoryStore| TieredStore::open(Box::new(hot), cold(), SMALL);
+    let mut first = open(MemoryStore::default()).unwrap();
+    let fill = |store: &mut TieredStore<C>| {
+        (0..30).for_each(|position| store.commit(&[append(position, 300)]).unwrap());
+    };
+    fill(&mut first);
+    assert!(first.octets().1 > 0, "{:?}", first.trouble());
+    let refused = open(MemoryStore::default()).err().expect("the place is the first one's").to_string();
+    assert!(refused.contains("another store's: each service needs a prefix of its own"), "{refused}");
+    set_away(true);
+    let mut second = open(MemoryStore::default()).expect("a cold tier may be away");
+    set_away(false);
+    fill(&mut second);
+    assert!(second.trouble().is_some_and(|why| why.contains("another store's")), "{:?}", second.trouble());
+    has_all(&mut second, 30);
+    drop(second);
+    has_all(&mut first, 30);
+    forget();
+    let refused = open(MemoryStore::default()).err().expect("there are segments of somebody").to_string();
+    assert!(refused.contains("another store's"), "{refused}");
+    has_all(&mut first, 30);
+}
+
+#[test]
+fn two_stores_need_two_places_in_memory() {
+    let cold = Memory::default();
+    let forget = || _ = cold.segments.lock().unwrap().remove("owner").expect("there is a mark");
+    two_stores_need_two_places(|| cold.clone(), |away| *cold.away.lock().unwrap() = away, forget);
+}
+
+#[test]
+fn two_stores_need_two_places_in_a_server() {
+    let moto = Moto::new();
+    let cold = || S3::new(&moto.backend("two")).unwrap();
+    let mut first = TieredStore::open(Box::new(MemoryStore::default()), cold(), SMALL).unwrap();
+    (0..30).for_each(|position| first.commit(&[append(position, 300)]).unwrap());
+    assert!(first.octets().1 > 0, "{:?}", first.trouble());
+    let refused = TieredStore::open(Box::new(MemoryStore::default()), cold(), SMALL).err().unwrap();
+    assert!(refused.to_string().contains("another store's"), "{refused}");
+    assert_eq!(cold().claim(b"another").unwrap(), cold().mark().unwrap().unwrap());
+    has_all(&mut first, 30);
+}
+
+/// A store stays the owner of its segments when it is opened anew, and once without them.
+#[test]
+fn a_store_knows_its_segments_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("history.redb");
+    let cold = Memory::default();
+    let open = || TieredStore::open(Box::new(FileStore::open(&file).unwrap()), cold.clone(), SMALL).unwrap();
+    drop(open());
+    let quota = dunlin_durability::history::Quota::default();
+    let mut keeper =
+        dunlin_durability::keeper::Keeper::open(FileStore::open(&file).unwrap(), quota, |_| None).unwrap();
+    keeper.commit().unwrap();
+    drop(keeper);
+    let mut store = open();
+    (0..20).for_each(|position| store.commit(&[append(position, 300)]).unwrap());
+    assert!(store.octets().1 > 0, "{:?}", store.trouble());
+    drop(store);
+    has_all(&mut open(), 20);
 }
 
 /// Who forgets the section of the cold tier is told, and loses nothing.
