@@ -91,6 +91,7 @@ mod event_descriptor;
 mod explain;
 mod factory;
 mod found_topic;
+mod given_history;
 mod group_access;
 pub mod host;
 mod listener;
@@ -191,6 +192,7 @@ pub use event_descriptor::EventDescriptor;
 pub use explain::{Against, EndpointInfo, Explanation, Note, Pair};
 pub use factory::DomainParticipantFactory;
 pub use found_topic::FoundTopic;
+pub use given_history::GivenHistory;
 pub use listener::{
     DataReaderListener, DataWriterListener, DomainParticipantListener, PublisherListener, SubscriberListener,
     TopicListener,

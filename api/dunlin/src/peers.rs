@@ -7,7 +7,7 @@ use crate::error::NotMatched;
 use crate::reader::DataReader;
 use crate::writer::DataWriter;
 use dunlin_cdr::TopicType;
-use dunlin_core::InstanceHandle;
+use dunlin_core::{InstanceHandle, SequenceNumber};
 use std::sync::Arc;
 
 /// How it stands with a matched reader.
@@ -51,6 +51,21 @@ impl<T: TopicType> DataWriter<T> {
         let (slot, reader) = (self.core().usable()?, handle.to_guid());
         let is_inactive = slot.is_inactive(reader).ok_or(NotMatched::UnknownHandle)?;
         Ok(MatchedReaderState { has_acknowledged: slot.has_heard(reader) == Some(true), is_inactive })
+    }
+
+    /// Whether a matched reader has acknowledged this writer's sample of a number and all before it; of a BEST_EFFORT reader, whether
+    /// they were sent. A change raises the [`activity`](Self::activity).
+    ///
+    /// # Errors
+    /// [`NotMatched`]: a handle that names no matched reader, a writer that is disabled or was deleted.
+    pub fn is_acknowledged_by(
+        &self,
+        handle: InstanceHandle,
+        through: SequenceNumber,
+    ) -> Result<bool, NotMatched> {
+        let (slot, reader) = (self.core().usable()?, handle.to_guid());
+        slot.is_inactive(reader).ok_or(NotMatched::UnknownHandle)?;
+        Ok(slot.is_acked_by(reader, through))
     }
 
     /// Raised when something of this writer may have changed: statuses, what readers have acknowledged, its end.

@@ -528,7 +528,8 @@ impl<T: TopicType> DataReader<T> {
     }
 
     /// wait_for_historical_data: until everything that existed when this reader met its durable
-    /// writers has arrived; at once for a volatile reader.
+    /// writers has arrived, and with DURABILITY TRANSIENT or PERSISTENT everything that known durability services have for it
+    /// ([`GivenHistory`](crate::GivenHistory)); at once for a volatile reader.
     ///
     /// # Errors
     /// [`WaitForError::Timeout`].

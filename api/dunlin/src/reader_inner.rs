@@ -11,7 +11,7 @@ use crate::error::{CreateEntityError, ReadError, SetQosError, WaitForError};
 use crate::mutex::lock;
 use crate::participant::ParticipantInner;
 use crate::qos_cell::QosCell;
-use crate::signal::{Signal, when};
+use crate::signal::{Signal, when, when_any};
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessChangedStatus, MatchedStatus, ReadAndReset,
     SampleLostStatus, SampleRejectedStatus, StatusMask,
@@ -23,7 +23,7 @@ use dunlin_cdr::TypeSupport;
 use dunlin_core::{Duration, EntityId, Guid, SampleIdentity};
 use dunlin_discovery::EndpointLocators;
 use dunlin_engine::{ContentFilter, Event, ReaderPolicies, ReaderSlot, ReaderSpec, WriteRequest};
-use dunlin_qos::{DataReaderQos, IncompatiblePolicy};
+use dunlin_qos::{DataReaderQos, DurabilityKind, IncompatiblePolicy};
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -523,7 +523,9 @@ impl ReaderInner {
     pub(crate) fn wait_for_historical_data(self: &Arc<Self>, timeout: Duration) -> Result<(), WaitForError> {
         self.usable()?;
         let readers = self.parts();
-        let signals: Vec<&Signal> = readers.iter().map(|reader| &*reader.signal).collect();
+        let mut signals: Vec<&Signal> = readers.iter().map(|reader| &*reader.signal).collect();
+        // What services say comes with discovery.
+        signals.push(&self.participant.entity.signal);
         self.participant
             .wait_for_any(&signals, timeout, || readers.iter().all(|reader| reader.has_history()))?;
         Ok(self.check()?)
@@ -531,7 +533,12 @@ impl ReaderInner {
 
     /// Whether everything has arrived that existed when it met its durable writers, or nothing can any more.
     fn has_history(&self) -> bool {
-        self.is_deleted() || self.slot.get().is_some_and(|slot| slot.historical_complete())
+        let complete = |slot: &Arc<ReaderSlot>| {
+            slot.historical_complete()
+                && (self.qos.with(|qos| qos.durability.kind < DurabilityKind::Transient)
+                    || self.participant.has_history_of_services(slot.guid(), &slot.matched_writers()))
+        };
+        self.is_deleted() || self.slot.get().is_some_and(complete)
     }
 
     /// The same for tasks, without a time-out.
@@ -539,7 +546,8 @@ impl ReaderInner {
         self.usable()?;
         // One after the other: what one of them has does not get lost again.
         for reader in self.parts() {
-            when(Arc::clone(&reader.signal), || reader.has_history().then_some(())).await;
+            let signals = [&reader.signal, &self.participant.entity.signal].map(Arc::clone);
+            when_any(signals, || reader.has_history().then_some(())).await;
         }
         Ok(self.check()?)
     }

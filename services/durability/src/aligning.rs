@@ -4,8 +4,8 @@ use crate::align::{Answering, Asking, Body, Seed, Snapshot};
 use crate::history::{History, Place};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, ServiceMark, SubscriberQos, TopicQos};
 use dunlin::{
-    CreateEntityError, DataReader, DataWriter, DdsType, DomainParticipant, Duration, GuardCondition, Guid,
-    StatusMask, SubscriptionBuiltinTopicData, WallTime, WriteParams,
+    CreateEntityError, DataReader, DataWriter, DdsType, DomainParticipant, Duration, GivenHistory,
+    GuardCondition, Guid, StatusMask, SubscriptionBuiltinTopicData, WallTime, WriteParams,
 };
 use md5::{Digest, Md5};
 use std::collections::{BTreeMap, VecDeque};
@@ -60,6 +60,7 @@ pub(crate) struct Post {
     writer: DataWriter<Message>,
     reader: DataReader<Message>,
     waiting: VecDeque<Message>,
+    announced: u64,
 }
 
 impl Post {
@@ -88,7 +89,14 @@ impl Post {
         let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
         let mask = StatusMask::DATA_AVAILABLE;
         let reader = subscriber.create_datareader_with_listener(&topic, &qos, told, mask)?;
-        Ok(Self { writer, reader, waiting: VecDeque::new() })
+        Ok(Self { writer, reader, waiting: VecDeque::new(), announced: 0 })
+    }
+
+    /// Has its writer announced anew, behind those of all topics.
+    pub(crate) fn announce(&mut self) {
+        self.announced += 1;
+        // It fails only if the writer is gone.
+        let _ = self.writer.set_qos(&self.writer.qos().user_data(GivenHistory::behind_all(self.announced)));
     }
 
     /// What has arrived, of those who send for themselves. True if there is more.

@@ -84,6 +84,36 @@ impl Contract {
     }
 }
 
+impl std::fmt::Display for Contract {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let DurabilityService { history_kind, history_depth, .. } = self.service;
+        match history_kind {
+            HistoryKind::KeepLast => write!(f, "KEEP_LAST {history_depth}")?,
+            HistoryKind::KeepAll => f.write_str("KEEP_ALL")?,
+        }
+        let limits = [
+            ("max_samples", self.service.max_samples),
+            ("max_instances", self.service.max_instances),
+            ("max_samples_per_instance", self.service.max_samples_per_instance),
+        ];
+        limits
+            .iter()
+            .filter(|(_, limit)| *limit >= 0)
+            .try_for_each(|(name, limit)| write!(f, " {name} {limit}"))?;
+        let seconds = |time: Duration| time.as_nanos() as f64 / 1e9;
+        let delay = self.service.service_cleanup_delay;
+        if delay.is_infinite() {
+            f.write_str(" cleanup never")?;
+        } else {
+            write!(f, " cleanup {} s", seconds(delay))?;
+        }
+        if !self.lifespan.is_infinite() {
+            write!(f, " LIFESPAN {} s", seconds(self.lifespan))?;
+        }
+        f.write_str(if self.by_source { " BY_SOURCE_TIMESTAMP" } else { " BY_RECEPTION_TIMESTAMP" })
+    }
+}
+
 /// A limit of the QoS model as a number.
 fn limit(limit: i32) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)

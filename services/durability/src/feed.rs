@@ -2,7 +2,9 @@
 
 use crate::change::{Kind, Payload};
 use crate::history::{History, Kept, Place};
-use dunlin::{Guid, InstanceHandle, SerializedData, SubscriptionBuiltinTopicData, VendorId};
+use dunlin::{
+    Duration, Guid, InstanceHandle, SequenceNumber, SerializedData, SubscriptionBuiltinTopicData, VendorId,
+};
 use std::collections::BTreeSet;
 
 /// What a service counts of one topic, since it opened it.
@@ -39,6 +41,8 @@ pub struct TopicState {
     pub octets: u64,
     /// What was counted.
     pub counters: Counters,
+    /// Samples that found no room, as the store was busy; they come again.
+    pub refused: u64,
 }
 
 /// How a reader is given the history.
@@ -75,11 +79,18 @@ pub(crate) struct Feed {
     lacking: BTreeSet<Place>,
     /// Instances that it was given.
     pub(crate) instances: BTreeSet<InstanceHandle>,
+    /// The last sample of this writer that it was given, and has to acknowledge.
+    pub(crate) last: Option<SequenceNumber>,
+    /// It was given everything. What comes from now on its writers give it.
+    is_given: bool,
+    /// How often it was looked at whether it has acknowledged.
+    looks: u32,
 }
 
 impl Feed {
     pub(crate) fn new(reader: Guid, manner: Manner) -> Self {
-        Self { reader, manner, place: None, lacking: BTreeSet::new(), instances: BTreeSet::new() }
+        let (lacking, instances) = (BTreeSet::new(), BTreeSet::new());
+        Self { reader, manner, place: None, lacking, instances, last: None, is_given: false, looks: 0 }
     }
 
     /// Adds what another service lacks.
@@ -90,7 +101,9 @@ impl Feed {
     /// What it is given next; none at the end.
     pub(crate) fn next(&mut self, history: &History) -> Option<(Place, Kept)> {
         if self.manner != Manner::Lacking {
-            let (place, _) = history.after(self.place)?;
+            let next = history.after(self.place).filter(|_| !self.is_given);
+            self.is_given = next.is_none();
+            let (place, _) = next?;
             return history.at(place).map(|kept| (place, kept));
         }
         loop {
@@ -101,6 +114,12 @@ impl Feed {
             // It has gone meanwhile.
             self.lacking.pop_first();
         }
+    }
+
+    /// How long to wait until it is looked again whether it has acknowledged: longer and longer.
+    pub(crate) fn next_look(&mut self) -> Duration {
+        self.looks = (self.looks + 1).min(7);
+        Duration::from_millis(1 << self.looks)
     }
 
     /// It has been given a change, or is not to be given it.

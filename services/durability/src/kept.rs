@@ -10,8 +10,8 @@ use crate::topic::Topic;
 use crate::writers::Writers;
 use dunlin::qos::{ServiceMark, TopicQos};
 use dunlin::{
-    CreateEntityError, DataReader, DataWriter, DomainParticipant, Duration, GuardCondition, Guid,
-    InstanceHandle, InstanceState, Sample, SampleIdentity, SequenceNumber, SerializedData, SharedBytes,
+    CreateEntityError, DataReader, DataWriter, DomainParticipant, Duration, GivenHistory, GuardCondition,
+    Guid, InstanceHandle, InstanceState, Sample, SampleIdentity, SequenceNumber, SerializedData, SharedBytes,
     StatusMask, VendorId, WallTime, WriteError, WriteParams,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,8 +28,8 @@ const SAMPLE: usize = 128;
 const ENDS: usize = 4096;
 /// Changes given to a reader in one turn.
 const GIVEN: usize = 2048;
-/// Changes that wait at the reader while the store is busy.
-const WAITING: i32 = 16_384;
+
+type SerializedTopic = dunlin::Topic<SerializedData>;
 
 /// What tells the service that there is something to do.
 #[derive(Clone)]
@@ -69,6 +69,10 @@ pub(crate) struct KeptTopic {
     /// Readers that have matched.
     readers: BTreeSet<Guid>,
     feeds: Vec<Feed>,
+    /// Readers that have everything, as they are told.
+    given: GivenHistory,
+    /// Who has everything is to be told anew.
+    is_untold: bool,
     /// Other services.
     peers: Peers,
     /// By the reader of another service and the instance: ends that it is to be told.
@@ -87,21 +91,9 @@ impl KeptTopic {
         group: GroupId,
         opening: &Opening<'_>,
     ) -> Result<Self, CreateEntityError> {
-        let Opening { participant, mark, since, bell } = opening;
-        let key = &topic.key;
-        let known = topic.dynamic_type();
-        let opaque = known.is_none();
-        let qos = &TopicQos::default();
-        let of_participant = match &known {
-            Some(ty) => {
-                participant.create_dynamic_topic_of_type(&key.topic, &key.type_name, ty, qos)?.serialized()
-            }
-            None => participant.create_serialized_topic(&key.topic, &key.type_name, key.keyed, qos)?,
-        };
-        let feeder = participant.create_publisher(&topic.publisher_qos())?;
-        let bell_of_matches = (*bell).clone();
-        let feeder = feeder.create_datawriter(&of_participant, &topic.feeder_qos(mark, since))?;
-        feeder.set_listener(Matches(bell_of_matches), StatusMask::PUBLICATION_MATCHED);
+        let Opening { participant, mark, bell, .. } = opening;
+        let (of_participant, opaque) = topic_of(participant, &topic)?;
+        let feeder = feeder(&of_participant, &topic, opening)?;
         let ready = Arc::new(AtomicBool::new(true));
         let (told, wake) = (Arc::clone(&ready), Arc::clone(&bell.wake));
         let arrived = move |_: &DataReader<SerializedData>| {
@@ -111,7 +103,7 @@ impl KeptTopic {
         let subscriber = participant.create_subscriber(&topic.subscriber_qos())?;
         let reader = subscriber.create_datareader_with_listener(
             &of_participant,
-            &topic.reader_qos(mark, WAITING),
+            &topic.reader_qos(mark),
             arrived,
             StatusMask::DATA_AVAILABLE,
         )?;
@@ -127,11 +119,35 @@ impl KeptTopic {
             to_acknowledge: BTreeMap::new(),
             readers: BTreeSet::new(),
             feeds: Vec::new(),
+            given: GivenHistory::default(),
+            is_untold: false,
             peers: Peers::default(),
             ends: BTreeMap::new(),
             registered: BTreeSet::new(),
             counters: Counters::default(),
         })
+    }
+
+    /// Whether somebody is being given the history.
+    pub(crate) const fn is_giving(&self) -> bool {
+        !self.feeds.is_empty()
+    }
+
+    /// Gives the history as other writers ask for it, while nobody is being given it; the reader, which asks for the same, stays.
+    pub(crate) fn renew(&mut self, topic: Topic, opening: &Opening<'_>) -> Result<(), CreateEntityError> {
+        let (of_participant, _) = topic_of(opening.participant, &topic)?;
+        self.feeder = feeder(&of_participant, &topic, opening)?;
+        self.topic = topic;
+        // All meet it anew.
+        self.readers.clear();
+        self.registered.clear();
+        self.given = GivenHistory::default();
+        Ok(())
+    }
+
+    /// Samples that found no room at the reader, as the store was busy; they come again.
+    pub(crate) fn refused(&self) -> u64 {
+        u64::try_from(self.reader.sample_rejected_status().count.total).unwrap_or(0)
     }
 
     /// Takes what has arrived, about as much as there is room for in a commit. Returns how many octets.
@@ -272,7 +288,7 @@ impl KeptTopic {
     /// Looks which readers came and went.
     pub(crate) fn look_at_readers(
         &mut self,
-        keeper: &mut AnyKeeper,
+        keeper: &AnyKeeper,
         writers: &Writers,
         (since, now): (i64, WallTime),
     ) {
@@ -281,6 +297,7 @@ impl KeptTopic {
         self.feeds.retain(|feed| matched.contains(&feed.reader));
         self.peers.retain(|reader| matched.contains(reader));
         self.ends.retain(|(reader, _), _| matched.contains(reader));
+        self.given.retain(|reader| matched.contains(&reader));
         let own = (since, self.feeder.guid().unwrap_or_default());
         for reader in matched.difference(&self.readers).copied().collect::<Vec<_>>() {
             let Ok(data) = self.feeder.matched_subscription_data(reader.into()) else {
@@ -295,10 +312,9 @@ impl KeptTopic {
             let Some(manner) = Manner::of(&data) else { continue };
             let once = manner == Manner::Once;
             if once && (keeper.is_served(self.group, reader) || writers.has_elder(&self.topic.key, own)) {
+                self.given.add(reader);
+                self.is_untold = true;
                 continue;
-            }
-            if once {
-                keeper.served(self.group, reader);
             }
             self.counters.served += 1;
             self.feeds.push(Feed::new(reader, manner));
@@ -345,7 +361,11 @@ impl KeptTopic {
         let mut feeds = std::mem::take(&mut self.feeds).into_iter();
         while let Some(mut feed) = feeds.next() {
             match self.give(&mut feed, keeper, writers) {
-                Ok(None) => self.end(&feed, keeper),
+                Ok(None) => {
+                    self.end(&feed, keeper);
+                    // That it was given the history is to last.
+                    next = Duration::ZERO;
+                }
                 Ok(Some(wait)) => {
                     next = next.min(wait);
                     self.feeds.push(feed);
@@ -358,10 +378,20 @@ impl KeptTopic {
                 }
             }
         }
+        self.tell_given();
         Ok(next)
     }
 
-    /// None when the reader has all of it.
+    /// Tells readers which of them have everything.
+    fn tell_given(&mut self) {
+        if std::mem::take(&mut self.is_untold) {
+            let qos = self.feeder.qos().user_data(self.given.to_user_data());
+            // It fails only if the writer is gone.
+            let _ = self.feeder.set_qos(&qos);
+        }
+    }
+
+    /// None when the reader has acknowledged all of it.
     fn give(
         &mut self,
         feed: &mut Feed,
@@ -370,7 +400,7 @@ impl KeptTopic {
     ) -> Result<Option<Duration>, StoreError> {
         for _ in 0..GIVEN {
             let next = keeper.history(self.group).and_then(|history| feed.next(history));
-            let Some((place, kept)) = next else { return Ok(None) };
+            let Some((place, kept)) = next else { return Ok(self.acknowledged(feed)) };
             let instance = kept.instance;
             let serves_itself = |writer: Guid| writers.get(writer).is_some_and(|it| it.serves_late_joiners());
             if feed.manner == Manner::Once && serves_itself(kept.origin.writer) {
@@ -397,9 +427,10 @@ impl KeptTopic {
                 _ => self.feeder.dispose_with(&data, &params),
             };
             match written {
-                Ok(_) => {
+                Ok(written) => {
                     self.counters.given += 1;
                     feed.instances.insert(instance);
+                    feed.last = Some(written.sequence_number);
                 }
                 Err(error) if is_full(&error) => return Ok(Some(Duration::from_micros(500))),
                 // What cannot be written is no sample of the type; nobody could read it.
@@ -408,6 +439,15 @@ impl KeptTopic {
             feed.passed(place);
         }
         Ok(Some(Duration::ZERO))
+    }
+
+    /// None when the reader has acknowledged what it was given; otherwise how long to wait. A reader that has gone has not.
+    fn acknowledged(&self, feed: &mut Feed) -> Option<Duration> {
+        let through = feed.last.unwrap_or_default();
+        match self.feeder.is_acknowledged_by(feed.reader.into(), through) {
+            Ok(true) => None,
+            _ => Some(feed.next_look()),
+        }
     }
 
     /// Reads a change. What is damaged stays so: the others are given all the same.
@@ -423,8 +463,15 @@ impl KeptTopic {
         }
     }
 
-    /// Instances whose writers have gone have no writer at the reader either.
-    fn end(&mut self, feed: &Feed, keeper: &AnyKeeper) {
+    /// A reader has everything. Instances whose writers have gone have no writer at the reader either.
+    fn end(&mut self, feed: &Feed, keeper: &mut AnyKeeper) {
+        if feed.manner == Manner::Once {
+            keeper.served(self.group, feed.reader);
+        }
+        if feed.manner != Manner::Lacking {
+            self.given.add(feed.reader);
+            self.is_untold = true;
+        }
         let Some(history) = keeper.history(self.group) else { return };
         for instance in &feed.instances {
             if history.has_writers(*instance) {
@@ -450,6 +497,36 @@ impl KeptTopic {
             let _ = self.feeder.unregister_handle(instance);
         }
     }
+}
+
+/// A topic of the participant, and whether nothing is known of its type but the name.
+fn topic_of(
+    participant: &DomainParticipant,
+    topic: &Topic,
+) -> Result<(SerializedTopic, bool), CreateEntityError> {
+    let (key, qos) = (&topic.key, &TopicQos::default());
+    let known = topic.dynamic_type();
+    let made = match &known {
+        Some(ty) => {
+            participant.create_dynamic_topic_of_type(&key.topic, &key.type_name, ty, qos)?.serialized()
+        }
+        None => participant.create_serialized_topic(&key.topic, &key.type_name, key.keyed, qos)?,
+    };
+    Ok((made, known.is_none()))
+}
+
+/// The writer that gives the history to those who come late.
+fn feeder(
+    of_participant: &SerializedTopic,
+    topic: &Topic,
+    opening: &Opening<'_>,
+) -> Result<DataWriter<SerializedData>, CreateEntityError> {
+    let Opening { participant, mark, since, bell } = opening;
+    let qos = topic.feeder_qos(mark, since).user_data(GivenHistory::default().to_user_data());
+    let feeder =
+        participant.create_publisher(&topic.publisher_qos())?.create_datawriter(of_participant, &qos)?;
+    feeder.set_listener(Matches((*bell).clone()), StatusMask::PUBLICATION_MATCHED);
+    Ok(feeder)
 }
 
 /// The end of an instance that another service is to be told.

@@ -121,7 +121,7 @@ fn tell(service: &Service, last: &mut String) {
         let (kind, counters) = (if it.persistent { "persistent" } else { "transient" }, it.counters);
         let _ = writeln!(
             text,
-            "topic={:?} partitions={:?} durability={kind} samples={} instances={} octets={} kept={} duplicates={} old={} readers={} given={} damaged={}",
+            "topic={:?} partitions={:?} durability={kind} samples={} instances={} octets={} kept={} duplicates={} old={} readers={} given={} damaged={} refused={}",
             it.topic,
             it.partitions,
             it.samples,
@@ -132,7 +132,8 @@ fn tell(service: &Service, last: &mut String) {
             counters.old,
             counters.served,
             counters.given,
-            counters.damaged
+            counters.damaged,
+            it.refused
         );
     }
     if let Some(why) = service.trouble() {
@@ -140,6 +141,9 @@ fn tell(service: &Service, last: &mut String) {
     }
     for (topic, why) in service.refusals() {
         let _ = writeln!(text, "topic={topic:?} refused={why:?}");
+    }
+    for (topic, how) in service.differences() {
+        let _ = writeln!(text, "topic={topic:?} differs={how:?}");
     }
     if text != *last {
         text.lines().for_each(|line| dunlin_program::tell!("{line}"));

@@ -12,8 +12,8 @@ use crate::writers::{Writer, Writers};
 use dunlin::qos::{DomainParticipantQos, ServiceMark};
 use dunlin::{
     CreateEntityError, CreateParticipantError, DCPS_PUBLICATION, DataReader, DcpsPublication,
-    DomainParticipant, Duration, DynamicType, GuardCondition, Guid, StatusMask, TypeDiscovery, WaitError,
-    WaitSet, WallTime,
+    DomainParticipant, Duration, DynamicType, GivenHistory, GuardCondition, Guid, StatusMask, TypeDiscovery,
+    WaitError, WaitSet, WallTime,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -72,6 +72,8 @@ pub struct Service {
     topics: BTreeMap<TopicKey, KeptTopic>,
     /// Topics that are not kept although they are to last, and why.
     refusals: BTreeMap<TopicKey, String>,
+    /// Topics whose writers do not ask for the same, and what they are kept by.
+    differences: BTreeMap<TopicKey, String>,
     look_at: WallTime,
     retry_at: Option<WallTime>,
     failed: Option<String>,
@@ -104,7 +106,7 @@ impl Service {
         let mark = ServiceMark { kind: "durability".into(), id: config.name.clone(), path: Vec::new() };
         let builder = DomainParticipant::builder(config.domain)
             .name(format!("dunlin-store {}", config.name))
-            .qos(DomainParticipantQos::default().service(&mark));
+            .qos(DomainParticipantQos::default().service(&mark).property(GivenHistory::PROPERTY, "1"));
         let builder = match &config.config {
             Some(settings) => builder.config(settings.clone()),
             None => builder,
@@ -123,7 +125,8 @@ impl Service {
             reader.set_listener(told, StatusMask::DATA_AVAILABLE);
         }
         let now = participant.current_time();
-        let post = Post::open(&participant, &mark, &bell.wake)?;
+        let mut post = Post::open(&participant, &mark, &bell.wake)?;
+        post.announce();
         let mut service = Self {
             mark,
             since: now.0,
@@ -135,6 +138,7 @@ impl Service {
             persistent,
             topics: BTreeMap::new(),
             refusals: BTreeMap::new(),
+            differences: BTreeMap::new(),
             look_at: now,
             retry_at: None,
             failed: None,
@@ -176,7 +180,10 @@ impl Service {
         let since = self.since.to_string();
         let opening =
             Opening { participant: &self.participant, mark: &self.mark, since: &since, bell: &self.bell };
-        match KeptTopic::open(topic.clone(), 0, &opening) {
+        let opened = KeptTopic::open(topic.clone(), 0, &opening);
+        // Whoever meets the service later knows this topic once that is known.
+        self.post.announce();
+        match opened {
             Ok(mut kept) => {
                 kept.group = group(keeper, &topic);
                 self.refusals.remove(&key);
@@ -232,12 +239,18 @@ impl Service {
             instances: history.instances(),
             octets: history.octets(),
             counters: kept.counters,
+            refused: kept.refused(),
         })
     }
 
     /// Topics that are not kept although their writers ask for it, and why.
     pub fn refusals(&self) -> impl Iterator<Item = (&str, &str)> {
         self.refusals.iter().map(|(key, why)| (&*key.topic, &**why))
+    }
+
+    /// Topics whose writers ask for different DURABILITY_SERVICE, LIFESPAN or DESTINATION_ORDER, and what they are kept by.
+    pub fn differences(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.differences.iter().map(|(key, how)| (&*key.topic, &**how))
     }
 
     /// Why the store cannot be written; nothing is acknowledged meanwhile.
@@ -378,6 +391,7 @@ impl Service {
         for writer in new {
             self.meet(now, &writer);
         }
+        self.follow_contracts(now);
         // Anybody can name any topic: what nobody writes any more is not remembered.
         let written: BTreeSet<&TopicKey> =
             self.writers.all().filter_map(|writer| writer.key.as_ref()).collect();
@@ -388,6 +402,57 @@ impl Service {
                 kept.look_at_readers(keeper, &self.writers, (self.since, now));
             }
         }
+    }
+
+    /// Sees which topics have writers that do not ask for the same. The first one decides, and another one once none is left that asks
+    /// for that: DDS 1.4 §2.2.3.5 does not say which one counts.
+    fn follow_contracts(&mut self, now: WallTime) {
+        let mut others = BTreeMap::<&TopicKey, (bool, Option<&Writer>)>::new();
+        for writer in self.writers.all().filter(|writer| !writer.of_service) {
+            let kept = writer.key.as_ref().and_then(|key| self.topics.get_key_value(key));
+            let Some((key, kept)) = kept else { continue };
+            let (is_asked_for, other) = others.entry(key).or_default();
+            match writer.contract == kept.topic.contract {
+                true => *is_asked_for = true,
+                false => *other = other.or(Some(writer)),
+            }
+        }
+        let settled = now.since(WallTime(self.since)) >= GRACE;
+        let (mut differences, mut changes) = (BTreeMap::new(), Vec::new());
+        for (key, (is_asked_for, other)) in others {
+            let (Some(other), Some(kept)) = (other, self.topics.get(key)) else { continue };
+            let (by, asked) = (&kept.topic.contract, &other.contract);
+            differences.insert(key.clone(), format!("it is kept by {by}, and a writer asks for {asked}"));
+            if settled && !is_asked_for {
+                changes.push((key.clone(), other.clone()));
+            }
+        }
+        self.differences = differences;
+        for (key, writer) in changes {
+            if self.renew(now, &key, &writer).is_some() {
+                self.differences.remove(&key);
+            }
+        }
+    }
+
+    /// Keeps a topic as a writer asks for it. None if that cannot be now; it is tried again.
+    fn renew(&mut self, now: WallTime, key: &TopicKey, writer: &Writer) -> Option<()> {
+        if self.retry_at.is_some() || !self.commit_or_fail(now) {
+            return None;
+        }
+        let kept = self.topics.get_mut(key)?;
+        let keeper = if key.persistent { self.persistent.as_mut() } else { Some(&mut self.transient) }?;
+        let (contract, deadline) = (writer.contract.clone(), writer.data.qos.deadline.period);
+        let topic = Topic { contract, deadline, ..kept.topic.clone() };
+        let since = self.since.to_string();
+        let opening =
+            Opening { participant: &self.participant, mark: &self.mark, since: &since, bell: &self.bell };
+        if kept.is_giving() || keeper.renew(kept.group, topic.contract.clone(), topic.encode()).is_err() {
+            return None;
+        }
+        kept.renew(topic, &opening).ok()?;
+        self.post.announce();
+        Some(())
     }
 
     /// Takes note of writers that have gone, and after a while of those that never came back.

@@ -155,12 +155,11 @@ impl Topic {
         })
     }
 
-    /// QoS of the service's reader.
-    pub(crate) fn reader_qos(&self, mark: &ServiceMark, waiting: i32) -> DataReaderQos {
+    /// QoS of the service's reader. What waits there while the store is busy is bounded by the participant's quota of octets.
+    pub(crate) fn reader_qos(&self, mark: &ServiceMark) -> DataReaderQos {
         let key = &self.key;
         let mut qos = DataReaderQos::default()
             .keep_all()
-            .resource_limits(waiting, -1, -1)
             .durability(key.durability())
             .representation(&key.representation())
             .remove_duplicates(false)

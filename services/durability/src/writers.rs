@@ -1,5 +1,6 @@
 //! The writers that discovery knows, and what each is to the service.
 
+use crate::contract::Contract;
 use crate::topic::{TopicKey, seniority};
 use dunlin::qos::DurabilityKind;
 use dunlin::{DomainParticipant, Guid, PublicationBuiltinTopicData, VendorId};
@@ -12,6 +13,8 @@ pub(crate) struct Writer {
     pub(crate) data: Arc<PublicationBuiltinTopicData>,
     /// The history that its samples belong to, if they are to last.
     pub(crate) key: Option<TopicKey>,
+    /// What it asks to be kept.
+    pub(crate) contract: Contract,
     /// It is a durability service's: what it sends was somebody else's first.
     pub(crate) of_service: bool,
 }
@@ -19,7 +22,7 @@ pub(crate) struct Writer {
 impl Writer {
     fn of(data: Arc<PublicationBuiltinTopicData>) -> Self {
         let of_service = data.qos.property.service().is_some_and(|mark| mark.kind == "durability");
-        Self { key: TopicKey::of(&data), of_service, data }
+        Self { key: TopicKey::of(&data), contract: Contract::of(&data.qos), of_service, data }
     }
 
     /// Whether those who come late get its samples from itself.

@@ -1,10 +1,13 @@
 //! DURABILITY TRANSIENT and PERSISTENT (DDS 1.4 §2.2.3.4): whether somebody keeps samples when their writer is gone.
 
 use super::{DomainParticipant, ParticipantInner};
+use crate::builtin::PublicationBuiltinTopicData;
 use crate::error::WaitForError;
-use dunlin_core::Duration;
+use crate::given_history::GivenHistory;
+use dunlin_core::{Duration, Guid, GuidPrefix};
 use dunlin_discovery::ParticipantData;
 use dunlin_qos::{Durability, DurabilityKind, Property, UnsupportedPolicy};
+use std::sync::Arc;
 
 /// The kind of a service that keeps samples, in its [`ServiceMark`](dunlin_qos::ServiceMark).
 const DURABILITY: &str = "durability";
@@ -19,6 +22,38 @@ impl ParticipantInner {
         let is_service = |data: &ParticipantData| is_durability_service(&data.property);
         self.qos.with(|qos| is_durability_service(&qos.property))
             || self.engine().discovered_participants().iter().any(|data| is_service(data))
+    }
+
+    /// Whether the durability services that are known have said all about a reader that is matched with these writers: those whose
+    /// writer is matched that the reader has everything, the others all their writers.
+    pub(crate) fn has_history_of_services(
+        &self,
+        reader: Guid,
+        matched: &[Arc<PublicationBuiltinTopicData>],
+    ) -> bool {
+        let services = self.engine().discovered_participants();
+        let services = services.iter().filter(|data| is_durability_service(&data.property));
+        services.into_iter().all(|data| {
+            let (service, tells) = (data.guid_prefix, data.property.get(GivenHistory::PROPERTY).is_some());
+            let mut of_service = matched.iter().filter(|writer| {
+                writer.guid.prefix == service && is_durability_service(&writer.qos.property)
+            });
+            let done = |writer: &Arc<PublicationBuiltinTopicData>| {
+                GivenHistory::is_complete(&writer.qos.user_data.0, reader) != Some(false)
+            };
+            match of_service.next() {
+                Some(first) => done(first) && of_service.all(done),
+                None => !tells || self.knows_all_of(service),
+            }
+        })
+    }
+
+    /// Whether all writers are known with which a service gave history when it was met.
+    fn knows_all_of(&self, service: GuidPrefix) -> bool {
+        let is_last = |writer: &Arc<PublicationBuiltinTopicData>| {
+            writer.guid.prefix == service && GivenHistory::is_behind_all(&writer.qos.user_data.0)
+        };
+        self.engine().discovered_writers().iter().any(is_last)
     }
 
     /// Whether a DURABILITY can be had.

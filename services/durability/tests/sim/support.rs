@@ -149,12 +149,22 @@ pub struct Shown {
     pub states: Vec<TopicState>,
     pub failure: Option<String>,
     pub trouble: Option<String>,
+    pub differences: Vec<String>,
 }
 
 /// Runs a service on a node as [`serve`] does, and shows what it counts.
 pub fn serve_and_count(node: &Node, name: &str, disk: &Disk) -> Arc<Mutex<Shown>> {
-    let config =
-        ServiceConfig::from_toml("test.toml", &format!("name = \"{name}\"\ndomain = 0"), None).unwrap();
+    serve_and_show(node, &config(name), disk)
+}
+
+/// The least that a service needs.
+pub fn config(name: &str) -> ServiceConfig {
+    ServiceConfig::from_toml("test.toml", &format!("name = \"{name}\"\ndomain = 0"), None).unwrap()
+}
+
+/// The same with a configuration.
+pub fn serve_and_show(node: &Node, config: &ServiceConfig, disk: &Disk) -> Arc<Mutex<Shown>> {
+    let config = config.clone();
     let (disk, shown) = (disk.clone(), Arc::<Mutex<Shown>>::default());
     let states = Arc::clone(&shown);
     node.on_start_thread(move |_| {
@@ -169,6 +179,7 @@ pub fn serve_and_count(node: &Node, name: &str, disk: &Disk) -> Arc<Mutex<Shown>
                 states: service.states(),
                 failure: service.failure().map(str::to_owned),
                 trouble: service.trouble(),
+                differences: service.differences().map(|(topic, how)| format!("{topic}: {how}")).collect(),
             };
             match set.wait(next) {
                 Ok(_) | Err(WaitError::Timeout) => {}
