@@ -6,15 +6,16 @@ use alloc::vec::Vec;
 
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{Place, Presentation as Waiting, Release, Room, Source, Stream, Unit};
-use dunlin_core::{Behaviour, Duration, EntityId, Guid, Now, SequenceNumber, VendorId, WallTime};
+use dunlin_core::{Behaviour, Duration, EntityId, Guid, MonoTime, Now, SequenceNumber, VendorId, WallTime};
+use dunlin_discovery::DiscoveredWriter;
 use dunlin_qos::{Presentation, PresentationAccessScope};
+use dunlin_rtps::Received;
 use dunlin_sync::RankedMutex;
-use dunlin_wire::{GroupDigest, GroupDigests, HeartbeatGroup, pid};
+use dunlin_wire::{GroupDigest, GroupDigests, HeartbeatGroup, ParameterList, params, pid};
 
 use crate::output::Output;
 use crate::ranks;
-use crate::reader_slot::ReaderSlot;
-use crate::staging::Staged;
+use crate::staging::{self, Staged};
 
 /// A publisher whose changes are coherent or ordered.
 #[derive(Debug)]
@@ -213,6 +214,34 @@ fn put(list: &mut Vec<u8>, pid: u16, sn: SequenceNumber) {
     list.extend_from_slice(&(sn.0 as u32).to_le_bytes());
 }
 
+/// A reader, as its group uses it. All calls come with the group's lock held, but for `retry_rejected`.
+pub(crate) trait GroupReader: Send + Sync {
+    fn id(&self) -> EntityId;
+
+    /// Whether there is room for what a unit has for this reader.
+    fn room_for(&self, unit: &Unit<Staged>) -> Room;
+
+    /// Tells of the first sample of a unit for which this reader has no room, once; of the first of all if each would find room by
+    /// itself, and together they exceed what readers share. That is tried again in a while.
+    fn tell_refused(&self, now: Now, unit: &Unit<Staged>, out: &mut Output);
+
+    /// Shows a change that has waited long enough. True if its writer was lost meanwhile.
+    #[must_use]
+    fn show(&self, now: Now, staged: &Staged, out: &mut Output) -> bool;
+
+    /// What a writer owns or keeps alive by changes that were shown when it was lost already, it leaves again.
+    fn part_from(&self, now: Now, writer: Guid, out: &mut Output);
+
+    /// A change is lost because others of its set are.
+    fn tell_lost(&self, staged: &Staged, out: &mut Output);
+
+    /// Sees to it that the protocol's timer runs at this time.
+    fn look_at(&self, at: MonoTime, out: &mut Output);
+
+    /// Takes what it had to turn away.
+    fn retry_rejected(&self, now: Now, out: &mut Output);
+}
+
 /// How long a writer may keep others waiting before it is asked how far it is.
 const PATIENCE: Duration = Duration::from_millis(1);
 
@@ -229,7 +258,7 @@ pub struct SubscriberGroup {
 
 struct Shown {
     waiting: Waiting<Staged>,
-    readers: Vec<Weak<ReaderSlot>>,
+    readers: Vec<Weak<dyn GroupReader>>,
     /// Calls of begin_access that were not ended: what the application sees stands still.
     accesses: u32,
     /// The last time given to a change that was shown.
@@ -285,14 +314,42 @@ impl SubscriberGroup {
     }
 
     /// Whether changes of a coherent set are shown together.
-    pub(crate) fn shows_sets(&self) -> bool {
+    fn shows_sets(&self) -> bool {
         self.presentation.coherent_access
     }
 
-    pub(crate) fn add_reader(&self, reader: &Arc<ReaderSlot>) {
+    /// The stream of a writer to a reader.
+    pub(crate) fn stream(&self, writer: &DiscoveredWriter, reader: EntityId) -> Stream {
+        // With a narrower scope each writer stands for itself, and so does each reader.
+        let apart = !self.is_by_publisher();
+        let publisher = if apart { writer.guid } else { Guid::new(writer.guid.prefix, writer.group) };
+        Stream { publisher, writer: writer.guid, reader, apart }
+    }
+
+    /// Where a change stands; `None` if its writer does not number it, so that it cannot wait.
+    pub(crate) fn place(&self, change: &Received<'_>) -> Option<Place> {
+        let list = change.inline_qos.as_ref();
+        let number_in = |read: fn(&ParameterList<'_>) -> Option<SequenceNumber>| {
+            list.and_then(read).filter(|sn| *sn > SequenceNumber::ZERO)
+        };
+        // Who asks for order alone is shown each change of a set by itself.
+        let set_in = |read| number_in(read).filter(|_| self.shows_sets());
+        let set_at_writer = set_in(params::coherent_set);
+        let (number, set) = if self.is_by_publisher() {
+            (number_in(params::group_sequence_number)?, set_in(params::group_coherent_set))
+        } else {
+            (change.sn, set_at_writer)
+        };
+        let set = set.filter(|first| *first <= number);
+        let writers = list.filter(|_| self.is_by_publisher()).and_then(params::writer_group_info);
+        Some(Place { sn: change.sn, set_at_writer, number, set, end: staging::is_empty(change), writers })
+    }
+
+    pub(crate) fn add_reader(&self, reader: &Arc<impl GroupReader + 'static>) {
+        let reader = Arc::downgrade(reader);
         let mut state = self.state.lock();
         state.readers.retain(|known| known.strong_count() > 0);
-        state.readers.push(Arc::downgrade(reader));
+        state.readers.push(reader);
     }
 
     /// begin_access: until it is ended, nothing new becomes visible. Calls nest.
@@ -429,7 +486,7 @@ impl SubscriberGroup {
             return;
         }
         readers.retain(|known| known.strong_count() > 0);
-        let slots: Vec<Arc<ReaderSlot>> = readers.iter().filter_map(Weak::upgrade).collect();
+        let slots: Vec<Arc<dyn GroupReader>> = readers.iter().filter_map(Weak::upgrade).collect();
         let mut parted = Vec::new();
         waiting.release(now.mono, patient, |release| show(now, &slots, release, (last, &mut parted), out));
         for (reader, writer) in parted {
@@ -456,7 +513,7 @@ impl SubscriberGroup {
 /// Notes in `parted` which readers were shown something of writers that they do not match any more.
 fn show(
     now: Now,
-    slots: &[Arc<ReaderSlot>],
+    slots: &[Arc<dyn GroupReader>],
     release: Release<Staged>,
     (last, parted): (&mut WallTime, &mut Vec<(EntityId, Guid)>),
     out: &mut Output,

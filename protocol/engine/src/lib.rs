@@ -56,7 +56,6 @@ mod reader_slot;
 mod routes;
 mod routing;
 mod sharded;
-mod sink;
 mod staging;
 mod timers;
 mod timing;
@@ -72,9 +71,8 @@ pub use config::{
 };
 pub use content_filter::{ContentFilter, ContentFilterStats};
 pub use group::{PublisherGroup, SetEnd, SubscriberGroup};
-pub use local_delivery::LocalDelivery;
 pub use misbehaviour::{MOST_MISBEHAVING, Misbehaved};
-pub use output::{Event, Output, Present};
+pub use output::{Event, LocalDelivery, Output, Present};
 pub use parameters::inline_qos;
 pub use participant::Participant;
 pub use reader_slot::ReaderSlot;

@@ -1,63 +1,14 @@
 //! Local delivery: new changes on their way to readers of the same process, without messages. The host carries them from the
 //! writer's participant to those of the readers, and back how far each reader is.
 
-use alloc::vec::Vec;
-use core::mem;
-
-use dunlin_core::{Guid, Locator, Now, SequenceNumber};
+use dunlin_core::{Now, SequenceNumber};
 use dunlin_discovery::WriterSign;
 use dunlin_rtps::LocalChange;
 
-use crate::output::{Event, Output};
+use crate::output::{Event, LocalDelivery, Output};
 use crate::participant::Participant;
 use crate::reader_slot::ReaderSlot;
 use crate::writer_slot::WriterSlot;
-
-/// A change on its way, where to, and which readers have taken it.
-#[derive(Default)]
-pub struct LocalDelivery {
-    change: Option<LocalChange>,
-    /// Where the readers are: [`Locator::LOCAL`], and others [`beside`](Locator::in_process) this participant.
-    pub places: Vec<Locator>,
-    /// Up to which change each reader needs nothing more.
-    taken: Vec<(Guid, SequenceNumber)>,
-}
-
-impl LocalDelivery {
-    pub(crate) const fn new() -> Self {
-        Self { change: None, places: Vec::new(), taken: Vec::new() }
-    }
-
-    /// Asks a writer for its change; false if that has to be sent.
-    pub(crate) fn fill(&mut self, offer: impl FnOnce(&mut Vec<Locator>) -> Option<LocalChange>) -> bool {
-        self.change = offer(&mut self.places);
-        self.change.is_some()
-    }
-
-    pub(crate) fn is_some(&self) -> bool {
-        self.change.is_some()
-    }
-
-    /// Forgets everything; keeps the memory.
-    pub(crate) fn clear(&mut self) {
-        self.change = None;
-        self.places.clear();
-        self.taken.clear();
-    }
-}
-
-impl Output {
-    /// The change to deliver, if there is one; give it [back](Self::give_back) afterwards.
-    pub fn take_local_delivery(&mut self) -> Option<LocalDelivery> {
-        self.local_delivery.change.is_some().then(|| mem::take(&mut self.local_delivery))
-    }
-
-    /// Keeps its memory.
-    pub fn give_back(&mut self, delivery: LocalDelivery) {
-        self.local_delivery = delivery;
-        self.local_delivery.clear();
-    }
-}
 
 impl Participant {
     /// Takes in a change of a writer of this process, of this participant or of another.

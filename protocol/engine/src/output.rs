@@ -1,5 +1,7 @@
 //! What a call gives back to its caller: datagrams to send and facts to act upon.
 
+mod local_delivery;
+
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -11,7 +13,7 @@ use dunlin_discovery::xtypes::Mismatch as TypeMismatch;
 use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, LostReason, ParticipantData, Trouble};
 use dunlin_qos::IncompatiblePolicy;
 
-use crate::local_delivery::LocalDelivery;
+pub use local_delivery::LocalDelivery;
 
 /// The present time, for a call that seldom needs it: reading clocks takes longer than much of what such calls do.
 pub trait Present {

@@ -3,6 +3,8 @@
 
 mod arriving;
 mod committing;
+mod showing;
+mod sink;
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -29,10 +31,9 @@ use crate::group::{Arrivals, SubscriberGroup};
 use crate::matching;
 use crate::output::{Event, Output, Present};
 use crate::ranks;
-use crate::sink::CacheSink;
-use crate::staging;
 use crate::timers::{TimerId, TimerOwner};
 use crate::writer_slot::WriteRequest;
+use sink::CacheSink;
 
 /// A reader. Application threads hold it directly.
 pub struct ReaderSlot {
@@ -136,16 +137,6 @@ impl Store {
     pub(crate) fn refuse_future(&mut self, reader: EntityId, remote: Guid, ahead: Duration) -> [Event; 2] {
         self.from_future = self.from_future.saturating_add(1);
         [Event::FromFuture { reader, remote, ahead }, self.lose(reader, 1)]
-    }
-
-    /// Whether a change came already before its writer was lost and met again.
-    pub(crate) fn came_before(&self, change: &Received<'_>) -> bool {
-        self.streams.get(&change.writer).is_some_and(|next| change.sn < *next)
-    }
-
-    /// Whether the writer of a change that has waited is not matched any more.
-    pub(crate) fn has_lost(&self, writer: Guid) -> bool {
-        !self.streams.contains_key(&writer)
     }
 
     /// Counts samples that will never arrive; the SAMPLE_LOST to tell.
@@ -637,7 +628,7 @@ impl ReaderSlot {
         if matching::upsert(&mut protocol.writers, Arc::clone(remote)) {
             if let Some(group) = &self.group {
                 let reliable = proxy.reliable && protocol.qos.reliability.kind == ReliabilityKind::Reliable;
-                let stream = staging::stream(group, remote, self.id());
+                let stream = group.stream(remote, self.id());
                 group.matched(stream, reliable, proxy.durable, remote.vendor);
             }
             protocol.reader.match_writer_of(now, remote.life, proxy, &mut out.outbox);
@@ -672,7 +663,7 @@ impl ReaderSlot {
             protocol.reader.unmatch_writer(remote);
         }
         if let Some(group) = &self.group {
-            group.writer_lost(now, staging::stream(group, &writer, self.id()), out);
+            group.writer_lost(now, group.stream(&writer, self.id()), out);
         }
         let alive = protocol.leases.remove(remote).unwrap_or(true);
         {

@@ -1,27 +1,39 @@
 //! A participant as a member of its receive group.
 
+mod paths;
+
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 use dunlin_buf::Outbox;
-use dunlin_core::{Locator, MonoTime};
-use dunlin_engine::{Event, Output, Participant};
+use dunlin_core::{GuidPrefix, Locator, MonoTime};
+use dunlin_engine::{Event, Participant};
 use dunlin_host::{SendMode, Work};
 use dunlin_transport::Transport;
 
+use crate::config::JoinError;
 use crate::limiter::Limiter;
-use crate::machine::{self, CannotWait};
 use crate::parking::{Introduction, Space};
-use crate::paths::OtherPaths;
 use crate::platform::Platform;
-use crate::receive_group::ReceiveGroup;
-use crate::thread_port::ThreadPort;
+use paths::OtherPaths;
 
 /// Receives the events of a participant.
 pub trait EventSink: Send + Sync {
     /// Something happened. Called with no lock held, on the thread that caused it; events of one call come in the order
     /// in which they became true.
     fn on_event(&self, event: &Event);
+}
+
+/// What a receive group does for its members.
+pub(crate) trait GroupServices: Send + Sync {
+    /// Another participant of the group, if data may be handed to it without a transport.
+    fn in_process(&self, prefix: GuidPrefix) -> Option<Arc<GroupMember>>;
+
+    /// Starts the thread for shared memory unless it runs.
+    fn receive_shared(self: Arc<Self>) -> Result<(), JoinError>;
+
+    /// Leaves work to the timer thread.
+    fn defer(&self, work: Work<Arc<GroupMember>>);
 }
 
 pub(crate) struct GroupMember {
@@ -32,7 +44,7 @@ pub(crate) struct GroupMember {
     pub(crate) space: Space,
     pub(crate) introduction: Introduction,
     /// Set once, before anything happens to the participant.
-    group: OnceLock<Weak<ReceiveGroup>>,
+    group: OnceLock<Weak<dyn GroupServices>>,
     /// Who is reached otherwise than over the network, where that is possible.
     pub(crate) paths: Option<OtherPaths>,
     /// Cleared when the participant leaves. Held for reading by library threads while they work for it and send.
@@ -67,12 +79,13 @@ impl GroupMember {
     }
 
     /// Says which group the participant belongs to.
-    pub(crate) fn set_group(&self, group: &Arc<ReceiveGroup>) {
+    pub(crate) fn set_group(&self, group: &Arc<impl GroupServices + 'static>) {
+        let group = Arc::downgrade(group);
         // A member has one group.
-        let _ = self.group.set(Arc::downgrade(group));
+        let _ = self.group.set(group);
     }
 
-    pub(crate) fn group(&self) -> Option<Arc<ReceiveGroup>> {
+    fn group(&self) -> Option<Arc<dyn GroupServices>> {
         self.group.get()?.upgrade()
     }
 
@@ -80,11 +93,6 @@ impl GroupMember {
     pub(crate) fn in_process(&self, to: &Locator) -> Option<Arc<Self>> {
         let prefix = to.participant_in_process()?;
         self.group()?.in_process(prefix)
-    }
-
-    /// What a library thread does for the participant; nothing once it is leaving.
-    pub(crate) fn drive(self: &Arc<Self>, work: impl FnOnce(&Participant, &mut Output)) {
-        dunlin_host::drive(&mut ThreadPort, self, work);
     }
 
     /// Waits until no library thread works for the participant, and keeps them from it: what one of them sent after
@@ -119,11 +127,5 @@ impl GroupMember {
             group.defer(work);
             self.platform.wake_by(MonoTime(0));
         }
-    }
-
-    /// Why the present thread cannot wait for the participant, if it cannot.
-    pub(crate) fn cannot_wait(&self) -> Option<CannotWait> {
-        let astray = || !self.platform.is_real() && machine::entered().is_none();
-        machine::cannot_wait().or_else(|| astray().then_some(CannotWait::Simulation))
     }
 }

@@ -19,8 +19,6 @@ use dunlin_transport::Transport;
 
 use crate::clock;
 use crate::config::{DriverConfig, JoinError};
-use crate::receive_group::ReceiveGroup;
-use crate::thread_port;
 
 /// Work that a machine does on its own, when the call that began it has returned.
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -59,23 +57,30 @@ pub trait Sockets: Transport {
     fn wake_by(&self, deadline: MonoTime);
 }
 
+/// A receive group without threads.
+pub(crate) trait Pumped: Send + Sync {
+    fn receive(&self, from: Locator, packet: &SharedBytes);
+    fn next_turn(&self) -> MonoTime;
+    fn run_timers(&self);
+}
+
 /// What library threads do on a real machine, to be called instead of them. Listeners run within these calls.
 #[derive(Clone)]
 pub struct Pump {
-    group: Weak<ReceiveGroup>,
+    group: Weak<dyn Pumped>,
 }
 
 impl Pump {
-    pub(crate) fn of(group: &Arc<ReceiveGroup>) -> Self {
-        Self { group: Arc::downgrade(group) }
+    pub(crate) fn of(group: &Arc<impl Pumped + 'static>) -> Self {
+        let group = Arc::downgrade(group);
+        Self { group }
     }
 
     /// A datagram has arrived.
     pub fn receive(&self, from: Locator, packet: &SharedBytes) {
-        let Some(group) = self.group.upgrade() else { return };
-        thread_port::as_library(|| {
-            group.hand_out(&mut vec![(packet.clone(), from)]);
-        });
+        if let Some(group) = self.group.upgrade() {
+            group.receive(from, packet);
+        }
     }
 
     /// When to call [`run_timers`](Self::run_timers).
@@ -86,11 +91,9 @@ impl Pump {
 
     /// Does what is due.
     pub fn run_timers(&self) {
-        let Some(group) = self.group.upgrade() else { return };
-        thread_port::as_library(|| {
-            group.work_off_deferred();
-            group.drive_timers();
-        });
+        if let Some(group) = self.group.upgrade() {
+            group.run_timers();
+        }
     }
 }
 
@@ -177,12 +180,8 @@ pub fn entered() -> Option<Arc<dyn Machine>> {
     PLACE.try_with(|place| place.borrow().as_ref().map(|place| Arc::clone(&place.machine))).ok().flatten()
 }
 
-/// Why waiting on this thread is refused, if it is.
-#[must_use]
-pub fn cannot_wait() -> Option<CannotWait> {
-    if thread_port::in_listener() {
-        return Some(CannotWait::Listener);
-    }
+/// Why the machine refuses that this thread waits, if it does.
+pub(crate) fn cannot_wait() -> Option<CannotWait> {
     let may = PLACE.try_with(|place| place.borrow().as_ref().map(|place| place.waits)).ok().flatten();
     match may {
         Some(true) => None,

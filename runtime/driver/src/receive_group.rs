@@ -19,10 +19,10 @@ use dunlin_udp::{UdpConfig, UdpTransport};
 
 use crate::clock;
 use crate::config::{DriverConfig, JoinError};
-use crate::group_member::GroupMember;
+use crate::group_member::{GroupMember, GroupServices};
 use crate::limiter::Limiter;
 use crate::lock::lock;
-use crate::machine::{Machine, Pump};
+use crate::machine::{Machine, Pump, Pumped};
 use crate::platform::Platform;
 use crate::thread::{self, Run};
 use crate::thread_port::{self, ThreadPort};
@@ -305,16 +305,6 @@ impl ReceiveGroup {
         self.transport.notes().into_iter().chain(self.notes.iter().cloned()).collect()
     }
 
-    /// Starts the thread for shared memory unless it runs.
-    pub(crate) fn receive_shared(self: &Arc<Self>) -> Result<(), JoinError> {
-        let started = self.start_shared();
-        if started.is_err() {
-            // Others may send here whether or not we can send there.
-            self.owe(Channel::DataShared);
-        }
-        started
-    }
-
     fn start_shared(self: &Arc<Self>) -> Result<(), JoinError> {
         let mut runs = lock(&self.shared_thread);
         if !*runs {
@@ -324,14 +314,6 @@ impl ReceiveGroup {
             self.shared_runs.store(true, Relaxed);
         }
         Ok(())
-    }
-
-    /// Another participant of the group, if data may be handed to it without a transport.
-    pub(crate) fn in_process(&self, prefix: GuidPrefix) -> Option<Arc<GroupMember>> {
-        if !self.key.as_ref().is_some_and(Key::hands_over) {
-            return None;
-        }
-        self.members().iter().find(|member| member.participant.guid_prefix() == prefix).cloned()
     }
 
     fn members(&self) -> Members {
@@ -482,7 +464,7 @@ impl ReceiveGroup {
     }
 
     /// Hands what has arrived to every participant.
-    pub(crate) fn hand_out(&self, batch: &mut Vec<(SharedBytes, Locator)>) {
+    fn hand_out(&self, batch: &mut Vec<(SharedBytes, Locator)>) {
         if batch.is_empty() {
             return;
         }
@@ -561,19 +543,14 @@ impl ReceiveGroup {
         }
     }
 
-    /// Leaves work to the timer thread.
-    pub(crate) fn defer(&self, work: Work<Arc<GroupMember>>) {
-        lock(&self.deferred).push_back(work);
-    }
-
     /// Does what was deferred so far.
-    pub(crate) fn work_off_deferred(&self) {
+    fn work_off_deferred(&self) {
         let deferred = std::mem::take(&mut *lock(&self.deferred));
         work_off(&mut ThreadPort, deferred);
     }
 
     /// When the timer thread has something to do.
-    pub(crate) fn next_turn(&self) -> MonoTime {
+    fn next_turn(&self) -> MonoTime {
         if !lock(&self.deferred).is_empty() {
             return MonoTime(0);
         }
@@ -599,15 +576,15 @@ impl ReceiveGroup {
     }
 
     /// Does work of the library for every participant.
-    pub(crate) fn drive(&self, mut work: impl FnMut(&Participant, Now, &mut Output)) {
+    fn drive(&self, mut work: impl FnMut(&Participant, Now, &mut Output)) {
         let now = self.platform.now();
         for member in self.members().iter() {
-            member.drive(|participant, out| work(participant, now, out));
+            dunlin_host::drive(&mut ThreadPort, member, |participant, out| work(participant, now, out));
         }
     }
 
     /// Does what is due now, and says when that was.
-    pub(crate) fn drive_timers(&self) -> MonoTime {
+    fn drive_timers(&self) -> MonoTime {
         let now = self.platform.now();
         for member in self.members().iter() {
             run_timers(&mut ThreadPort, member, now);
@@ -627,7 +604,7 @@ impl ReceiveGroup {
         }
         let changed = self.transport.refresh();
         for member in self.members().iter() {
-            member.leave_lost_paths();
+            member.leave_lost_paths(&mut ThreadPort);
         }
         if !changed {
             return;
@@ -650,6 +627,45 @@ impl ReceiveGroup {
             );
             *reported = overflow;
         }
+    }
+}
+
+impl GroupServices for ReceiveGroup {
+    fn in_process(&self, prefix: GuidPrefix) -> Option<Arc<GroupMember>> {
+        if !self.key.as_ref().is_some_and(Key::hands_over) {
+            return None;
+        }
+        self.members().iter().find(|member| member.participant.guid_prefix() == prefix).cloned()
+    }
+
+    fn receive_shared(self: Arc<Self>) -> Result<(), JoinError> {
+        let started = self.start_shared();
+        if started.is_err() {
+            // Others may send here whether or not we can send there.
+            self.owe(Channel::DataShared);
+        }
+        started
+    }
+
+    fn defer(&self, work: Work<Arc<GroupMember>>) {
+        lock(&self.deferred).push_back(work);
+    }
+}
+
+impl Pumped for ReceiveGroup {
+    fn receive(&self, from: Locator, packet: &SharedBytes) {
+        thread_port::as_library(|| self.hand_out(&mut vec![(packet.clone(), from)]));
+    }
+
+    fn next_turn(&self) -> MonoTime {
+        self.next_turn()
+    }
+
+    fn run_timers(&self) {
+        thread_port::as_library(|| {
+            self.work_off_deferred();
+            self.drive_timers();
+        });
     }
 }
 

@@ -13,6 +13,7 @@ use dunlin_host::{Blocking, Port, SendMode, State, Work};
 
 use crate::group_member::GroupMember;
 use crate::listeners::RunningListener;
+use crate::machine::{self, CannotWait};
 
 /// Neighbours a thread remembers.
 const KEPT_NEIGHBOURS: usize = 8;
@@ -50,8 +51,22 @@ pub(crate) fn as_library<R>(work: impl FnOnce() -> R) -> R {
 
 /// True if waiting on this thread could be waiting for itself: on a thread of the library, and inside a listener
 /// wherever it runs.
-pub(crate) fn in_listener() -> bool {
+fn in_listener() -> bool {
     on_receive_thread() || STATE.try_with(|state| state.borrow().is_in_call()).unwrap_or(true)
+}
+
+/// Why waiting on this thread is refused, if it is.
+#[must_use]
+pub fn cannot_wait() -> Option<CannotWait> {
+    if in_listener() { Some(CannotWait::Listener) } else { machine::cannot_wait() }
+}
+
+impl GroupMember {
+    /// Why the present thread cannot wait for the participant, if it cannot.
+    pub(crate) fn cannot_wait(&self) -> Option<CannotWait> {
+        let astray = || !self.platform.is_real() && machine::entered().is_none();
+        cannot_wait().or_else(|| astray().then_some(CannotWait::Simulation))
+    }
 }
 
 /// How the present thread sends.
@@ -139,14 +154,14 @@ impl Port for ThreadPort {
     #[inline]
     fn follow_peers(&mut self, member: &Self::Member, out: &mut Output, mode: SendMode) {
         if !out.events.is_empty() {
-            member.follow_peers(out, mode);
+            member.follow_peers(self, out, mode);
         }
     }
 
     #[inline]
     fn close_lost_paths(&mut self, member: &Self::Member) {
         if member.paths.as_ref().is_some_and(|others| others.take_failure()) {
-            member.leave_lost_paths();
+            member.leave_lost_paths(self);
         }
     }
 

@@ -2,63 +2,49 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::sync::Weak;
-use std::task::Waker;
 
-use dunlin_buf::SharedBytes;
-use dunlin_core::{Locator, MonoTime};
+use dunlin_core::MonoTime;
 
-use crate::sim::machine::NodeMachine;
-use crate::sim::port::SimPort;
-
-pub(crate) enum Entry {
-    Wake(Waker),
-    /// The participant of a port wants to be called.
-    Timer(Weak<SimPort>),
-    /// A datagram that does not leave its node.
-    Local {
-        machine: Weak<NodeMachine>,
-        from: Locator,
-        to: Locator,
-        bytes: SharedBytes,
-    },
-}
-
-struct Planned {
+struct Planned<E> {
     at: MonoTime,
     order: u64,
-    entry: Entry,
+    entry: E,
 }
 
-impl Ord for Planned {
+impl<E> Ord for Planned<E> {
     /// The heap gives the greatest first, which is to be the earliest.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.at, other.order).cmp(&(self.at, self.order))
     }
 }
 
-impl PartialOrd for Planned {
+impl<E> PartialOrd for Planned<E> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Planned {
+impl<E> PartialEq for Planned<E> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Planned {}
+impl<E> Eq for Planned<E> {}
 
-#[derive(Default)]
-pub(crate) struct Agenda {
-    heap: BinaryHeap<Planned>,
+pub(crate) struct Agenda<E> {
+    heap: BinaryHeap<Planned<E>>,
     order: u64,
 }
 
-impl Agenda {
-    pub(crate) fn push(&mut self, at: MonoTime, entry: Entry) {
+impl<E> Default for Agenda<E> {
+    fn default() -> Self {
+        Self { heap: BinaryHeap::new(), order: 0 }
+    }
+}
+
+impl<E> Agenda<E> {
+    pub(crate) fn push(&mut self, at: MonoTime, entry: E) {
         self.order += 1;
         self.heap.push(Planned { at, order: self.order, entry });
     }
@@ -67,12 +53,12 @@ impl Agenda {
         self.heap.peek().map(|planned| planned.at)
     }
 
-    pub(crate) fn pop(&mut self) -> Option<(MonoTime, Entry)> {
+    pub(crate) fn pop(&mut self) -> Option<(MonoTime, E)> {
         self.heap.pop().map(|planned| (planned.at, planned.entry))
     }
 
     /// Forgets everything, for whoever drops it.
-    pub(crate) fn clear(&mut self) -> Vec<Entry> {
+    pub(crate) fn clear(&mut self) -> Vec<E> {
         std::mem::take(&mut self.heap).into_iter().map(|planned| planned.entry).collect()
     }
 }

@@ -13,12 +13,11 @@ use dunlin_driver::{CannotWait, cannot_wait};
 use crate::error::CreateParticipantError;
 use crate::participant::DomainParticipant;
 use crate::sim::machine::NodeMachine;
-use crate::sim::node::Node;
 
 /// The node that a task or thread belongs to: its clock, its chance, its participants. Cheap to clone.
 #[derive(Clone)]
 pub struct Context {
-    machine: Arc<NodeMachine>,
+    pub(super) machine: Arc<NodeMachine>,
 }
 
 impl fmt::Debug for Context {
@@ -39,12 +38,6 @@ impl Context {
     pub fn participant(&self, domain: DomainId) -> Result<DomainParticipant, CreateParticipantError> {
         let _inside = self.machine.enter(false);
         DomainParticipant::new(domain)
-    }
-
-    /// The node.
-    #[must_use]
-    pub fn node(&self) -> Node {
-        Node::of(&self.machine.shared, self.machine.node)
     }
 
     /// The wall clock of the node, from which the source timestamps of its samples come.

@@ -12,7 +12,6 @@ use dunlin_driver::{DriverConfig, JoinError};
 
 use crate::mutex::lock;
 use crate::place::{self, Place};
-use crate::sim::agenda::Entry;
 use crate::sim::baton;
 use crate::sim::failure::Cause;
 use crate::sim::port::SimPort;
@@ -30,6 +29,20 @@ pub(crate) struct NodeMachine {
     alive: AtomicBool,
     ports: Mutex<Vec<Weak<SimPort>>>,
     participants: AtomicU32,
+}
+
+/// What is to happen at some time besides what the network does.
+pub(crate) enum Entry {
+    Wake(Waker),
+    /// The participant of a port wants to be called.
+    Timer(Weak<SimPort>),
+    /// A datagram that does not leave its node.
+    Local {
+        machine: Weak<NodeMachine>,
+        from: Locator,
+        to: Locator,
+        bytes: SharedBytes,
+    },
 }
 
 /// Ends what [`NodeMachine::enter`] began.

@@ -139,6 +139,14 @@ fn spawn_thread<T: Send + 'static>(
     task
 }
 
+impl Context {
+    /// The node.
+    #[must_use]
+    pub fn node(&self) -> Node {
+        Node::of(&self.machine.shared, self.machine.node)
+    }
+}
+
 impl Node {
     pub(crate) fn of(shared: &Arc<Shared>, index: usize) -> Self {
         Self { shared: Arc::clone(shared), index }

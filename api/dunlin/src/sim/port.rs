@@ -16,8 +16,7 @@ use dunlin_transport::{
 use dunlin_udp::{MulticastUse, ParticipantIndex, UdpConfig};
 
 use crate::mutex::lock;
-use crate::sim::agenda::Entry;
-use crate::sim::machine::NodeMachine;
+use crate::sim::machine::{Entry, NodeMachine};
 
 /// Largest datagram, as with UDP.
 const MAX_DATAGRAM: usize = 65_507;

@@ -7,10 +7,9 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use dunlin_core::MonoTime;
 use dunlin_sim::Datagram;
 
-use crate::sim::agenda::Entry;
 use crate::sim::baton::{Baton, Ending, Pause, ending};
 use crate::sim::failure::{Cause, Failure, panic_text};
-use crate::sim::machine::NodeMachine;
+use crate::sim::machine::{Entry, NodeMachine};
 use crate::sim::shared::{Body, Job, PAUSED_BUFFER, Shared, TaskId};
 
 /// So much at one point of time means that time stands still.

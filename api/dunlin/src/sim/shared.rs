@@ -13,10 +13,10 @@ use dunlin_sim::{Datagram, NetworkConfig, NodeId, World};
 use dunlin_transport::PcapFile;
 
 use crate::mutex::lock;
-use crate::sim::agenda::{Agenda, Entry};
+use crate::sim::agenda::Agenda;
 use crate::sim::baton::Baton;
 use crate::sim::failure::{Cause, Error, Failure};
-use crate::sim::machine::NodeMachine;
+use crate::sim::machine::{Entry, NodeMachine};
 
 /// Datagrams that wait while a node stands still, at most; as the receive buffer of a socket would.
 pub(crate) const PAUSED_BUFFER: usize = 256;
@@ -74,7 +74,7 @@ impl NodeState {
 pub(crate) struct State {
     pub(crate) world: World,
     pub(crate) nodes: Vec<NodeState>,
-    pub(crate) agenda: Agenda,
+    pub(crate) agenda: Agenda<Entry>,
     pub(crate) tasks: BTreeMap<TaskId, Running>,
     pub(crate) rng: Rng,
     pub(crate) failure: Option<Failure>,

@@ -6,11 +6,11 @@ use dunlin_discovery::WriterSign;
 use dunlin_rtps::Run;
 use dunlin_wire::{Data, DataFrag, Payload, PlainData, ReceiverState, Submessage, Submessages};
 
+use super::sink::CacheSink;
 use super::{Protocol, ReaderSlot, Store};
 use crate::behind::Behind;
 use crate::output::Output;
 use crate::parties::writer_to_reader;
-use crate::sink::CacheSink;
 
 /// Most submessages that are taken in under the same locks: a message in shared memory may have hundreds of thousands.
 const LONGEST_RUN: usize = 64;

@@ -1,4 +1,4 @@
-//! RTPS 2.5 §8.3.8.1 AckNack, §8.3.8.10 NackFrag and §8.4.12.2: what a reader tells its writers, and when.
+//! RTPS 2.5 §8.3.8.1 AckNack, §8.3.8.12 NackFrag and §8.4.12.2: what a reader tells its writers, and when.
 
 use super::proxy::WriterProxy;
 use super::{Reader, doubled};

@@ -1,4 +1,4 @@
-//! RTPS 2.5 §8.3.8.5 Gap, §8.3.8.6 Heartbeat and §8.3.8.7 HeartbeatFrag at the reader.
+//! RTPS 2.5 §8.3.8.4 Gap, §8.3.8.6 Heartbeat and §8.3.8.7 HeartbeatFrag at the reader.
 
 use super::Reader;
 use crate::DeliverySink;

@@ -1,9 +1,7 @@
-//! RTPS 2.5 §8.3.8.1 AckNack and §8.3.8.10 NackFrag at the writer: what readers have and what they ask for.
+//! RTPS 2.5 §8.3.8.1 AckNack and §8.3.8.12 NackFrag at the writer: what readers have and what they ask for.
 
 use super::Writer;
-use super::inactivity::Lacking;
-use super::readers::{MAX_REQUEST_INTERVALS, ReaderProxy, Standing, Terms};
-use super::repairs::WHOLE;
+use super::readers::{Lacking, MAX_REQUEST_INTERVALS, ReaderProxy, Standing, Terms, WHOLE};
 use crate::WriterHistory;
 use dunlin_buf::Outbox;
 use dunlin_core::{

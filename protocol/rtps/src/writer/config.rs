@@ -1,11 +1,25 @@
 //! RTPS 2.5 §8.4.7 "RTPS Writer Reference Implementations": configuration of writers and of reader proxies.
 
-use super::ReaderFilter;
-use crate::Pacing;
+use crate::{Change, Pacing};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Duration, Guid, GuidPrefix, Locator, LocatorKind, Path, Paths, VendorId, defaults};
+
+/// Decides for one reader which changes it need not get.
+///
+/// A change is not asked about once alone: what is sent again is asked about again, and the reader decides for itself in any
+/// case. So an answer may change, and `false` is always right.
+pub trait ReaderFilter: core::fmt::Debug + Send + Sync {
+    /// Whether the reader would not show the change to the application.
+    fn rejects(&self, change: &Change) -> bool;
+
+    /// The filter's signature, if the reader is to be told what it says of a change (RTPS 2.5 §9.6.4.1): in small changes that
+    /// are sent to it alone.
+    fn signature(&self) -> Option<[u8; 16]> {
+        None
+    }
+}
 
 /// Configuration of a [`Writer`](crate::Writer).
 #[derive(Clone, Debug)]

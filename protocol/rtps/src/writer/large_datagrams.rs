@@ -7,8 +7,7 @@
 //! are readers that do not survive fragments among changes that come whole.
 
 use super::Writer;
-use super::readers::ReaderProxy;
-use super::repairs::WHOLE;
+use super::readers::{ReaderProxy, WHOLE};
 use super::transmission::{cost, filling};
 use crate::emit::Framing;
 use crate::{Change, WriterHistory};
@@ -189,7 +188,7 @@ impl Writer {
     /// Whether a large change, whose inline QoS is prepared, is repaired whole for a reader: as it left, if the way carries that.
     pub(super) fn is_repaired_whole(&self, index: usize, change: &Change) -> bool {
         let (Some(_), Some(proxy)) = (&self.cfg.paths, self.readers.get(index)) else { return false };
-        let whole = AROUND.saturating_add(Framing::data_len(change, &self.inline));
+        let whole = self.whole_len(change);
         self.cfg.fragment_size == 0
             && self.forms.was_whole(change.sn, whole)
             && (proxy.account.log.repeats(change.sn) < WHOLE_REPAIRS || self.keeps_form(proxy.directed()))
@@ -221,13 +220,31 @@ impl Writer {
         if longest.octets <= self.cfg.max_message_size || longest.in_frames {
             return self.push_over_network(now, change, longest, history, out);
         }
-        let whole = AROUND.saturating_add(Framing::data_len(change, &self.inline));
+        let whole = self.whole_len(change);
         // Who has set the size of fragments wants fragments.
         let may_be_whole = self.cfg.fragment_size == 0 && self.transmission.next_fragment() == 1;
         if may_be_whole && whole <= longest.octets {
             return self.push_whole(now, change, whole, history, out);
         }
         self.push_many_fragments(now, change, longest, history, out)
+    }
+
+    /// Octets of a datagram with all of a change, whose inline QoS is prepared.
+    fn whole_len(&self, change: &Change) -> usize {
+        AROUND.saturating_add(Framing::data_len(change, &self.inline))
+    }
+
+    /// How many fragments of a change a datagram of so many octets has room for.
+    fn fragments_in(&self, octets: usize, change: &Change) -> u32 {
+        let room = octets.saturating_sub(head(self.inline.len()));
+        let fit = room.checked_div(usize::from(self.framing.fragment_size_of(change))).unwrap_or(1);
+        u32::try_from(fit).unwrap_or(u32::MAX)
+    }
+
+    /// Octets of a datagram with so many fragments of a change.
+    fn part_len(&self, count: u32, change: &Change) -> usize {
+        let octets = usize::from(self.framing.fragment_size_of(change)).saturating_mul(count as usize);
+        octets.saturating_add(head(self.inline.len()))
     }
 
     /// Sends the first fragments of a change in a datagram that is longer than those that are known to arrive, if it is time for one;
@@ -240,16 +257,14 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) -> bool {
-        let whole = AROUND.saturating_add(Framing::data_len(change, &self.inline));
+        let whole = self.whole_len(change);
         let octets = self.transmission.path_mtu().probe(longest.said, self.cfg.max_message_size);
         let Some(octets) = octets.filter(|_| whole > longest.octets && !longest.in_frames) else {
             return true;
         };
-        let size = usize::from(self.framing.fragment_size_of(change));
-        let fit = octets.saturating_sub(head(self.inline.len())).checked_div(size).unwrap_or(1);
         // A second one may just not fit into a datagram that is twice as long as usual.
-        let count = u32::try_from(fit.max(2)).unwrap_or(u32::MAX).min(self.framing.fragment_count(change));
-        let len = size.saturating_mul(count as usize).saturating_add(head(self.inline.len()));
+        let count = self.fragments_in(octets, change).max(2).min(self.framing.fragment_count(change));
+        let len = self.part_len(count, change);
         if len <= longest.octets || len > longest.said {
             return true;
         }
@@ -328,14 +343,11 @@ impl Writer {
         if self.withheld.is_on() && self.transmission.next_fragment() == 1 {
             self.tell_before(change, history, out);
         }
-        let room = most.octets.saturating_sub(head(self.inline.len()));
-        let fit = room.checked_div(usize::from(self.framing.fragment_size_of(change))).unwrap_or(1);
-        let fit = u32::try_from(fit).unwrap_or(u32::MAX).max(1);
+        let fit = self.fragments_in(most.octets, change).max(1);
         let total = self.framing.fragment_count(change);
         let left = total.saturating_add(1).saturating_sub(self.transmission.next_fragment());
         let each = left.div_ceil(left.div_ceil(fit).max(1));
-        let octets = usize::from(self.framing.fragment_size_of(change)).saturating_mul(each as usize);
-        let longest = octets.saturating_add(head(self.inline.len()));
+        let longest = self.part_len(each, change);
         while self.transmission.next_fragment() <= total {
             if !self.transmission.may_leave(now, most.cost(longest)) {
                 self.announce_fragments(now, change.sn, out);

@@ -1,7 +1,6 @@
 //! RTPS 2.5 §8.4.9.1.3–5 matched_reader_add, matched_reader_remove, matched_reader_lookup.
 
-use super::readers::{MAX_REQUEST_INTERVALS, ReaderProxy, Standing};
-use super::transmission::Flow;
+use super::readers::{Flow, MAX_REQUEST_INTERVALS, ReaderProxy, Standing};
 use super::{ReaderProxyConfig, Writer};
 use crate::WriterHistory;
 use crate::remembered::Life;

@@ -27,8 +27,7 @@ mod withhold;
 
 pub use acknack::AckOutcome;
 pub use announcements::HeartbeatCounts;
-pub use config::{ReaderProxyConfig, WriterConfig};
-pub use withheld::ReaderFilter;
+pub use config::{ReaderFilter, ReaderProxyConfig, WriterConfig};
 
 use crate::emit::Framing;
 use crate::timing::earliest;

@@ -1,8 +1,7 @@
 //! RTPS 2.5 §8.4.9.2 "repairing" and "must_repair" states: what readers asked for is sent again, within a budget.
 
 use super::Writer;
-use super::readers::{Form, MAX_REQUEST_INTERVALS, Standing};
-use super::repairs::{FragmentRequest, WHOLE};
+use super::readers::{Form, FragmentRequest, MAX_REQUEST_INTERVALS, Standing, WHOLE};
 use crate::emit::Framing;
 use crate::timing::{earliest, is_due};
 use crate::{Change, WriterHistory};

@@ -5,8 +5,9 @@
 //! soon for a reader is kept back for it, see [`super::withheld`].
 
 use super::Writer;
-use super::readers::{MAX_REQUEST_INTERVALS, ReaderProxy};
-use super::withheld::{MAX_KEPT, MAX_UNANNOUNCED, ReaderFilter, Separation};
+use super::readers::{MAX_KEPT, MAX_REQUEST_INTERVALS, ReaderProxy, Separation};
+use super::withheld::MAX_UNANNOUNCED;
+use crate::ReaderFilter;
 use crate::emit::Framing;
 use crate::timing::{arm, is_due};
 use crate::{Change, ChangeKind, WriterHistory};

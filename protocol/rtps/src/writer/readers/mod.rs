@@ -1,9 +1,23 @@
 //! RTPS 2.5 §8.4.9.1 "RTPS StatefulWriter", matched_readers: the readers of a writer, and what follows from all of them.
 
+mod account;
+mod flow;
+mod log;
+mod path_room;
 mod proxy;
+mod requests;
+mod round_trip;
 mod routes;
+mod silence;
 
-pub(crate) use proxy::{Form, MAX_REQUEST_INTERVALS, ReaderProxy, Standing, Terms};
+pub(crate) use account::RepairAccount;
+pub(crate) use flow::Flow;
+pub(crate) use log::{Suppression, WHOLE};
+pub(crate) use proxy::{Form, MAX_KEPT, ReaderProxy, Separation, Standing, Terms};
+pub(crate) use requests::{FragmentRequest, MAX_REQUEST_INTERVALS, Requests};
+pub(crate) use round_trip::RoundTrip;
+pub(crate) use silence::Silence;
+pub(in crate::writer) use silence::{Lacking, Patience};
 
 use crate::remembered::{Life, Remembered};
 use alloc::boxed::Box;

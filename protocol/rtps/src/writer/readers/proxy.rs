@@ -1,20 +1,18 @@
 //! RTPS 2.5 §8.4.9.2 "RTPS ReaderProxy": what a writer remembers of one matched reader.
 
+mod separation;
+
+pub(crate) use separation::{MAX_KEPT, Separation};
+
+use super::{Flow, MAX_REQUEST_INTERVALS, RepairAccount, Requests, RoundTrip, Silence, Suppression, WHOLE};
 use crate::count::CountFilter;
 use crate::lazy::Lazy;
 use crate::timing::{earliest, is_due};
-use crate::writer::inactivity::Silence;
-use crate::writer::repairs::{RepairAccount, Requests, RoundTrip, Suppression, WHOLE};
-use crate::writer::transmission::Flow;
-use crate::writer::withheld::Separation;
 use crate::{ReaderProxyConfig, WriterConfig};
 use alloc::boxed::Box;
 use dunlin_core::{
     Behaviour, Duration, Guid, Locator, MonoTime, SequenceNumber, SequenceNumberSet, SnRange, SnRanges,
 };
-
-/// Most intervals of changes a reader can have requested at once: an ACKNACK has 256 bits.
-pub(crate) const MAX_REQUEST_INTERVALS: usize = 160;
 
 /// What a reader is sent, and whether the writer waits for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

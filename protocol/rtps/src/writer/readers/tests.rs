@@ -182,7 +182,7 @@ fn an_acknack_replaces_what_a_reader_wants() {
     };
     assert_eq!(proxy.request(MonoTime(1), &set(3, &[3, 5, 12]), &terms), 0);
     assert_eq!((wanted(&proxy), proxy.requests.due), (vec![3, 5], Some(MonoTime(5))), "12 was not sent");
-    proxy.note_repair(MonoTime(6), SequenceNumber(5), crate::writer::repairs::WHOLE);
+    proxy.note_repair(MonoTime(6), SequenceNumber(5), WHOLE);
     assert_eq!(proxy.request(MonoTime(7), &set(4, &[5, 6]), &terms), 1, "5 is on its way");
     assert_eq!(wanted(&proxy), [6]);
     proxy.request(MonoTime(8), &set(10, &[]), &terms);

@@ -1,18 +1,8 @@
 //! RTPS 2.5 §8.4.9.2 "repairing" and "must_repair" states: when readers are sent again what they asked for, how much of it at
 //! once, and to whom together.
 
-mod account;
-mod log;
-mod requests;
-mod round_trip;
-
-pub(crate) use account::RepairAccount;
-pub(crate) use log::{Suppression, WHOLE};
-pub(crate) use requests::{FragmentRequest, Requests};
-pub(crate) use round_trip::RoundTrip;
-
 use super::heartbeat::GROUP_SHARE;
-use super::readers::{Form, ReaderProxy, Readers};
+use super::readers::{Form, ReaderProxy, Readers, WHOLE};
 use crate::WriterConfig;
 use crate::timing::arm;
 use dunlin_core::{Duration, Locator, MonoTime, SequenceNumber};
@@ -34,8 +24,8 @@ enum Round {
 
 /// The repairs of one writer: its timer, its budget and its fairness.
 ///
-/// What a reader asked for and was sent stands in its proxy, in [`Requests`] and [`RepairLog`], what it may be sent in
-/// [`RepairAccount`].
+/// What a reader asked for stands in its proxy, in [`Requests`](super::readers::Requests), what it was sent
+/// and may be sent in [`RepairAccount`](super::readers::RepairAccount).
 ///
 /// Order of calls: [`arm`](Self::arm) when a reader asks for something; when that is due, [`begin_round`](Self::begin_round),
 /// then the readers in [`turns`](Self::turns), then [`end_round`](Self::end_round). Each datagram may leave when it is

@@ -2,13 +2,11 @@
 
 mod batch;
 mod frames;
-mod path;
 mod path_mtu;
 mod split;
 mod window;
 
 pub(super) use frames::filling;
-pub(crate) use window::Flow;
 pub(super) use window::{Blocked, cost};
 
 use super::readers::Readers;

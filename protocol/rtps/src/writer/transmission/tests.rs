@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::tests::support::reader_guid;
-use crate::writer::readers::ReaderProxy;
+use crate::writer::readers::{Flow, ReaderProxy};
 use crate::{Pacing, ReaderProxyConfig};
 use alloc::boxed::Box;
 use dunlin_core::EntityId;

@@ -6,11 +6,9 @@
 //! before it has been taken from the socket, or is lost, when the ECHO comes. Other vendors' readers know no ECHO and have no
 //! window.
 
-use super::path::PathRoom;
 use crate::WriterStats;
 use crate::timing::is_due;
-use crate::writer::readers::{ReaderProxy, Readers};
-use crate::writer::repairs::RoundTrip;
+use crate::writer::readers::{Flow, ReaderProxy, Readers, RoundTrip};
 use alloc::collections::VecDeque;
 use dunlin_core::{Duration, EntityId, MonoTime};
 use dunlin_wire::{Echo, EchoRequest};
@@ -50,78 +48,6 @@ pub(in crate::writer) fn cost(len: usize) -> usize {
         0..ROUNDED_FROM => len.saturating_add(DATAGRAM_COST),
         ROUNDED_FROM..=ROUNDED_UP_TO => with_head.next_power_of_two().saturating_add(DATAGRAM_COST / 2),
         _ => len.saturating_add(PAGED_COST),
-    }
-}
-
-/// What a writer with a window remembers of a reader, see [`Window`].
-#[derive(Clone, Debug)]
-pub(crate) struct Flow {
-    /// It has not said for long what it took: it is not waited for.
-    overdue: bool,
-    /// When that last began, and how often in a row that came soon after the last time.
-    given_up_at: MonoTime,
-    lapses: u32,
-    /// What the path to it is found to hold besides the receiver's buffer.
-    path: PathRoom,
-    /// Octets of new data, counted since the writer was made, that it took or missed.
-    drained: u64,
-    /// Octets that may be in flight at least; for readers in shared memory more than for others.
-    room: u64,
-    /// What it said last about the room in its socket, and what of that counts.
-    told: u32,
-    in_socket: u64,
-    /// Octets of the longest message that was sent to it through shared memory, for which its ring has room.
-    longest_in_memory: usize,
-}
-
-impl Flow {
-    /// A reader that counts as having taken so much.
-    pub(crate) fn new(drained: u64, room: u64) -> Self {
-        Self {
-            overdue: false,
-            given_up_at: MonoTime::default(),
-            lapses: 0,
-            path: PathRoom::default(),
-            drained,
-            room,
-            told: 0,
-            in_socket: 0,
-            longest_in_memory: 0,
-        }
-    }
-
-    /// Whether it is not waited for.
-    pub(crate) const fn is_suspended(&self) -> bool {
-        self.overdue
-    }
-
-    /// It is not waited for until it answers.
-    pub(crate) fn suspend(&mut self, now: MonoTime) {
-        (self.overdue, self.given_up_at) = (true, now);
-    }
-
-    /// Sets the octets that may be in flight at least; whether that is news.
-    pub(crate) fn set_room(&mut self, room: u64) -> bool {
-        core::mem::replace(&mut self.room, room) != room
-    }
-
-    /// Whether it says something new about the room in its socket.
-    pub(crate) fn is_news(&self, told: u32) -> bool {
-        self.told != told
-    }
-
-    /// Octets of the longest message that was sent to it through shared memory.
-    pub(crate) fn longest_in_memory(&self) -> usize {
-        self.longest_in_memory
-    }
-
-    /// A message of so many octets was sent to it through shared memory; whether none was longer.
-    pub(crate) fn note_longest(&mut self, len: usize) -> bool {
-        let longer = len > self.longest_in_memory;
-        if longer {
-            self.longest_in_memory = len;
-        }
-        longer
     }
 }
 

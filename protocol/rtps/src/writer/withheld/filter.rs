@@ -1,25 +1,10 @@
 //! RTPS 2.5 §8.7.3 content filtering at the writer: what one reader wants.
 
-use crate::Change;
 use crate::writer::readers::{ReaderProxy, Standing};
+use crate::{Change, ReaderFilter};
 use alloc::sync::Arc;
 use dunlin_core::{Guid, Locator};
 use dunlin_wire::{params, pid};
-
-/// Decides for one reader which changes it need not get.
-///
-/// A change is not asked about once alone: what is sent again is asked about again, and the reader decides for itself in any
-/// case. So an answer may change, and `false` is always right.
-pub trait ReaderFilter: core::fmt::Debug + Send + Sync {
-    /// Whether the reader would not show the change to the application.
-    fn rejects(&self, change: &Change) -> bool;
-
-    /// The filter's signature, if the reader is to be told what it says of a change (RTPS 2.5 §9.6.4.1): in small changes that
-    /// are sent to it alone.
-    fn signature(&self) -> Option<[u8; 16]> {
-        None
-    }
-}
 
 /// The last answer, since neighbours often have the same filter.
 #[derive(Default)]

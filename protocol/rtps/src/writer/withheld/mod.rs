@@ -2,10 +2,6 @@
 //! to, and which get it later.
 
 mod filter;
-mod separation;
-
-pub use filter::ReaderFilter;
-pub(crate) use separation::{MAX_KEPT, Separation};
 
 use super::readers::{ReaderProxy, Readers};
 use crate::timing::earliest;
@@ -41,7 +37,7 @@ pub(super) struct Kept {
 
 /// What is not sent to all readers.
 ///
-/// What it remembers of one reader stands in that reader's proxy: what it was not told of, and its [`Separation`].
+/// What it remembers of one reader stands in that reader's proxy: what it was not told of, and its [`Separation`](super::readers::Separation).
 ///
 /// Order of calls for each change, while [`is_on`](Self::is_on): [`select`](Self::select); then, for a change that is new,
 /// [`keep_back`](Self::keep_back) for each reader that it comes too soon for, and [`refresh_held`](Self::refresh_held). Changes

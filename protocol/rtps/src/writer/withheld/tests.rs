@@ -1,8 +1,8 @@
 //! Filters and separations without a writer (DDS 1.4 §2.2.3.12, RTPS 2.5 §8.7.3).
 
 use super::*;
-use crate::ReaderProxyConfig;
 use crate::tests::support::{change, host, reader_guid, sample};
+use crate::{ReaderFilter, ReaderProxyConfig};
 use alloc::sync::Arc;
 use alloc::vec;
 use dunlin_core::Duration;

@@ -10,12 +10,11 @@ use std::sync::{Arc, Mutex};
 
 use dunlin_core::{GuidPrefix, Locator, LocatorKind};
 use dunlin_engine::{Event, Output};
-use dunlin_host::SendMode;
+use dunlin_host::{Port, SendMode};
 use dunlin_transport::Transport;
 
-use crate::group_member::GroupMember;
+use super::GroupMember;
 use crate::lock::lock;
-use crate::thread_port::ThreadPort;
 
 /// The path to another participant, in place of the network.
 struct OtherPath {
@@ -69,13 +68,18 @@ fn instead_of(place: &Locator) -> &'static str {
 impl GroupMember {
     /// Opens paths to who has come, and closes those to who is gone. To be called when the output has been sent: who has come waits for
     /// an answer, and files and threads take time.
-    pub(crate) fn follow_peers(self: &Arc<Self>, out: &mut Output, mode: SendMode) {
+    pub(crate) fn follow_peers(
+        self: &Arc<Self>,
+        port: &mut impl Port<Member = Arc<Self>>,
+        out: &mut Output,
+        mode: SendMode,
+    ) {
         let Some(others) = &self.paths else { return };
         if !out.events.iter().any(|event| concerns(event).is_some()) {
             return;
         }
         let changes: Vec<_> = out.events.iter().filter_map(concerns).collect();
-        dunlin_host::with_output(&mut ThreadPort, self, |port, more| {
+        dunlin_host::with_output(port, self, |port, more| {
             self.open_and_close(others, changes, more);
             dunlin_host::send(port, self, more, mode);
             out.events.append(&mut more.events);
@@ -139,7 +143,7 @@ impl GroupMember {
     }
 
     /// Goes back to the network with those whose path is lost.
-    pub(crate) fn leave_lost_paths(self: &Arc<Self>) {
+    pub(crate) fn leave_lost_paths(self: &Arc<Self>, port: &mut impl Port<Member = Arc<Self>>) {
         let Some(others) = &self.paths else { return };
         let mut lost = Vec::new();
         for (prefix, path) in lock(&others.paths).iter_mut().filter(|(_, path)| path.refused.is_none()) {
@@ -151,7 +155,7 @@ impl GroupMember {
         for (prefix, place, reason) in lost {
             self.tell_of_path(prefix, "data goes over the network from now on", &reason);
             self.transport.close_path(&place);
-            dunlin_host::call(&mut ThreadPort, self, |out| {
+            dunlin_host::call(port, self, |out| {
                 self.participant.choose_path(self.platform.now(), prefix, None, out);
             });
         }

@@ -13,9 +13,9 @@ use dunlin_qos::ReliabilityKind;
 use dunlin_rtps::{ChangeKind, Delivery, DeliverySink, Received};
 use dunlin_wire::{Heartbeat, Submessages};
 
+use super::{ReaderSlot, StoreGuard};
 use crate::matching;
 use crate::output::Event;
-use crate::reader_slot::{ReaderSlot, StoreGuard};
 use crate::staging::{self, Staged};
 
 /// Holds the cache's lock for the changes of one submessage.
@@ -162,7 +162,7 @@ impl CacheSink<'_> {
             }
             None => return,
         };
-        let stream = staging::stream(group, writer, self.slot.id());
+        let stream = group.stream(writer, self.slot.id());
         self.store.arrivals.passed = Some((stream, numbers, writers));
     }
 
@@ -187,8 +187,8 @@ impl CacheSink<'_> {
         (instance, info): (InstanceHandle, WriterInfo),
     ) -> Option<Delivery> {
         let group = self.slot.group()?;
-        let place = staging::place(group, change)?;
-        let stream = staging::stream(group, writer, self.slot.id());
+        let place = group.place(change)?;
+        let stream = group.stream(writer, self.slot.id());
         if group.turns_away(&stream) {
             self.turn_away(change, writer, instance);
             return Some(Delivery::Rejected);

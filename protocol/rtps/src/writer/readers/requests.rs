@@ -3,10 +3,11 @@
 use super::log::{RepairLog, Suppression, WHOLE};
 use crate::lazy::Blank;
 use crate::timing::{arm, earliest, is_due};
-use crate::writer::readers::MAX_REQUEST_INTERVALS;
 use alloc::vec::Vec;
 use dunlin_core::{FragmentNumberSet, Locator, MonoTime, SequenceNumber, SnRange, SnRanges};
 
+/// Most intervals of changes a reader can have requested at once: an ACKNACK has 256 bits.
+pub(crate) const MAX_REQUEST_INTERVALS: usize = 160;
 /// Most requests for fragments kept for one reader.
 pub(crate) const MAX_FRAGMENT_REQUESTS: usize = 32;
 /// Fragments of one change that a reader asked for.

@@ -8,8 +8,8 @@
 //! too soon; it applies the filter itself, and shows that when the separation is over. No HEARTBEAT for this reader
 //! alone announces what is kept back, and a reader that asks for it gets it.
 
+use super::ReaderProxy;
 use crate::timing::arm;
-use crate::writer::readers::ReaderProxy;
 use crate::{Change, ChangeKind};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
