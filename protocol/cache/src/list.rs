@@ -1,6 +1,8 @@
 //! Doubly linked lists through the values of a [`Slab`]: one value can be in several lists, and entering or leaving
 //! one takes constant time (order of samples, DDS 1.4 §2.2.2.5.3.8 and §2.2.3.17).
 
+use dunlin_core::Counter;
+
 use crate::slab::{Id, NIL, Slab};
 
 /// A value's neighbours in one list.
@@ -49,12 +51,12 @@ pub(crate) use linked;
 pub(crate) struct List<const L: usize> {
     head: Id,
     tail: Id,
-    len: usize,
+    len: Counter,
 }
 
 impl<const L: usize> List<L> {
     pub(crate) const fn new() -> Self {
-        Self { head: NIL, tail: NIL, len: 0 }
+        Self { head: NIL, tail: NIL, len: Counter::ZERO }
     }
 
     pub(crate) const fn head(&self) -> Id {
@@ -66,11 +68,11 @@ impl<const L: usize> List<L> {
     }
 
     pub(crate) const fn len(&self) -> usize {
-        self.len
+        self.len.get()
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     pub(crate) fn push_back<T: Linked<L>>(&mut self, slab: &mut Slab<T>, id: Id) {
@@ -84,13 +86,13 @@ impl<const L: usize> List<L> {
             None => self.head = id,
         }
         self.tail = id;
-        self.len = self.len.saturating_add(1);
+        self.len.add(1);
     }
 
     /// Inserts `id` after `at`; at the front when `at` is [`NIL`].
     pub(crate) fn insert_after<T: Linked<L>>(&mut self, slab: &mut Slab<T>, at: Id, id: Id) {
         let next = if at == NIL { self.head } else { Self::next(slab, at) };
-        let Some(value) = slab.get_mut(id) else { return };
+        let Some(value) = slab.kept_mut(id) else { return };
         *value.links_mut() = Links { prev: at, next };
         match slab.get_mut(at) {
             Some(before) => before.links_mut().next = id,
@@ -100,12 +102,12 @@ impl<const L: usize> List<L> {
             Some(after) => after.links_mut().prev = id,
             None => self.tail = id,
         }
-        self.len = self.len.saturating_add(1);
+        self.len.add(1);
     }
 
     /// Takes out `id`, which must be in this list.
     pub(crate) fn remove<T: Linked<L>>(&mut self, slab: &mut Slab<T>, id: Id) {
-        let Some(value) = slab.get_mut(id) else { return };
+        let Some(value) = slab.kept_mut(id) else { return };
         let Links { prev, next } = core::mem::replace(value.links_mut(), Links::NONE);
         match slab.get_mut(prev) {
             Some(before) => before.links_mut().next = next,
@@ -115,7 +117,7 @@ impl<const L: usize> List<L> {
             Some(after) => after.links_mut().prev = prev,
             None => self.tail = prev,
         }
-        self.len = self.len.saturating_sub(1);
+        self.len.subtract(1);
     }
 
     /// Forgets the first `count` members, of which the values may be gone already; `head` is the one behind them.
@@ -125,7 +127,7 @@ impl<const L: usize> List<L> {
             Some(first) => first.links_mut().prev = NIL,
             None => self.tail = NIL,
         }
-        self.len = self.len.saturating_sub(count);
+        self.len.subtract(count);
     }
 
     pub(crate) fn next<T: Linked<L>>(slab: &Slab<T>, id: Id) -> Id {

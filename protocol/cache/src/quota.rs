@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use dunlin_core::GuidPrefix;
+use dunlin_core::{Counter, GuidPrefix};
 use dunlin_qos::{ResourceLimits, UNLIMITED};
 use dunlin_sync::atomic::{AtomicUsize, Ordering};
 
@@ -62,9 +62,9 @@ impl Quota {
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     quota: Quota,
-    held: usize,
+    held: Counter,
     /// Of the shared octets; at least those that are held, but where a key had to be kept.
-    drawn: usize,
+    drawn: Counter,
     pub(crate) refused: u64,
     /// The last change without room was refused by the quota.
     pub(crate) is_reason: bool,
@@ -94,15 +94,15 @@ impl Account {
     /// Whether so many octets more find room once others have given way. They are drawn then.
     #[inline]
     pub(crate) fn reserve(&mut self, octets: usize, given_way: usize) -> bool {
-        let wanted = self.held.saturating_add(octets).saturating_sub(given_way);
-        wanted <= self.drawn || self.draw(wanted.saturating_sub(self.drawn))
+        let wanted = self.held.get().saturating_add(octets).saturating_sub(given_way);
+        wanted <= self.drawn.get() || self.draw(wanted.saturating_sub(self.drawn.get()))
     }
 
     fn draw(&mut self, missing: usize) -> bool {
         let Some(shared) = &self.quota.octets else { return true };
         let portion = missing.checked_next_multiple_of(PORTION).unwrap_or(missing);
         let drawn = [portion, missing].into_iter().find(|octets| shared.draw(*octets));
-        self.drawn = self.drawn.saturating_add(drawn.unwrap_or(0));
+        self.drawn.add(drawn.unwrap_or(0));
         drawn.is_some()
     }
 
@@ -113,13 +113,14 @@ impl Account {
 
     #[inline]
     pub(crate) fn hold(&mut self, octets: usize) {
-        self.held = self.held.saturating_add(octets);
+        self.held.add(octets);
     }
 
     #[inline]
     pub(crate) fn release(&mut self, octets: usize) {
-        self.held = self.held.saturating_sub(octets);
-        let spare = self.drawn.saturating_sub(self.held);
+        self.held.subtract(octets);
+        // Less is drawn than held where a key had to be kept.
+        let spare = self.drawn.get().saturating_sub(self.held.get());
         if spare >= PORTION.saturating_mul(2) {
             self.give_back(spare.saturating_sub(PORTION));
         }
@@ -128,7 +129,7 @@ impl Account {
     fn give_back(&mut self, octets: usize) {
         if let Some(shared) = &self.quota.octets {
             shared.give_back(octets);
-            self.drawn = self.drawn.saturating_sub(octets);
+            self.drawn.subtract(octets);
         }
     }
 
@@ -142,7 +143,7 @@ impl Account {
 
 impl Drop for Account {
     fn drop(&mut self) {
-        self.give_back(self.drawn);
+        self.give_back(self.drawn.get());
     }
 }
 

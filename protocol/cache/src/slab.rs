@@ -3,6 +3,8 @@
 
 use alloc::vec::Vec;
 
+use dunlin_core::Counter;
+
 /// Position of a value in a [`Slab`].
 pub(crate) type Id = u32;
 
@@ -21,18 +23,18 @@ enum Slot<T> {
 pub(crate) struct Slab<T> {
     slots: Vec<Slot<T>>,
     free: Id,
-    len: usize,
+    len: Counter,
 }
 
 impl<T> Slab<T> {
     pub(crate) const fn new() -> Self {
-        Self { slots: Vec::new(), free: NIL, len: 0 }
+        Self { slots: Vec::new(), free: NIL, len: Counter::ZERO }
     }
 
     /// Stores a value. Limits are capped (see [`crate::limits`]) far below the number of positions.
     #[inline]
     pub(crate) fn insert(&mut self, value: T) -> Id {
-        self.len = self.len.saturating_add(1);
+        self.len.add(1);
         let id = self.free;
         if let Some(slot) = self.slots.get_mut(id as usize) {
             if let Slot::Vacant(next) = *slot {
@@ -53,7 +55,7 @@ impl<T> Slab<T> {
         }
         let old = core::mem::replace(slot, Slot::Vacant(self.free));
         self.free = id;
-        self.len = self.len.saturating_sub(1);
+        self.len.subtract(1);
         match old {
             Slot::Occupied(value) => Some(value),
             Slot::Vacant(_) => None,
@@ -67,7 +69,7 @@ impl<T> Slab<T> {
         {
             *slot = Slot::Vacant(self.free);
             self.free = id;
-            self.len = self.len.saturating_sub(1);
+            self.len.subtract(1);
         }
     }
 
@@ -85,8 +87,22 @@ impl<T> Slab<T> {
         }
     }
 
+    /// A value whose position somebody keeps: it stays there as long. Only a mistake of ours asks for one that is gone.
+    pub(crate) fn kept(&self, id: Id) -> Option<&T> {
+        let value = self.get(id);
+        debug_assert!(value.is_some(), "nothing at {id}");
+        value
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn kept_mut(&mut self, id: Id) -> Option<&mut T> {
+        let value = self.get_mut(id);
+        debug_assert!(value.is_some(), "nothing at {id}");
+        value
+    }
+
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.len.get()
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {

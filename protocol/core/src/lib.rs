@@ -16,6 +16,7 @@
 
 extern crate alloc;
 
+mod counter;
 pub mod defaults;
 mod domain;
 mod entity_id;
@@ -34,6 +35,7 @@ mod text;
 mod time;
 mod vendor;
 
+pub use counter::Counter;
 pub use domain::{DomainId, PortParameters, domain_ports};
 pub use entity_id::{EntityId, EntityKind};
 pub use guid::{Guid, GuidPrefix, ProtocolVersion, VendorId};

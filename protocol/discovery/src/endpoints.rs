@@ -352,7 +352,10 @@ impl Endpoints {
 
     /// Judges a pair of which one side is new or changed (`writer_changed` says which) and reports what is different.
     fn judge_pair(&mut self, w: Guid, r: Guid, writer_changed: bool, fx: &mut Vec<DiscoveryEffect>) {
-        let (Some(writer), Some(reader)) = (self.writers.get(&w), self.readers.get(&r)) else { return };
+        let (writer, reader) = (self.writers.get(&w), self.readers.get(&r));
+        // A pair is judged of those who are there, whoever announced them.
+        debug_assert!(writer.is_some() && reader.is_some(), "{w} and {r}");
+        let (Some(writer), Some(reader)) = (writer, reader) else { return };
         let (writer, reader) = (Arc::clone(writer), Arc::clone(reader));
         let was_matched = self.verdicts.get(&(w, r)) == Some(&Verdict::Matched);
         let verdict = self.judge(&writer, &reader);

@@ -7,7 +7,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use dunlin_core::{Duration, GuidPrefix, MonoTime};
+use dunlin_core::{Counter, Duration, GuidPrefix, MonoTime};
 
 /// Time from the first introduction to the next; twice as long after each.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
@@ -34,7 +34,7 @@ pub(crate) struct Introductions {
     queue: VecDeque<(GuidPrefix, GuidPrefix)>,
     /// Nothing is sent before.
     next: MonoTime,
-    count: usize,
+    count: Counter,
 }
 
 /// To whom one participant is introduced.
@@ -59,14 +59,14 @@ impl Introductions {
         if one == other || self.known.get(&one).is_some_and(|circle| circle.others.contains_key(&other)) {
             return true;
         }
-        if self.count >= MOST {
+        if self.count.get() >= MOST {
             return false;
         }
         for (of, to) in [(one, other), (other, one)] {
             let told = Told { queued: true, next: MonoTime::default(), wait: FIRST_WAIT };
             self.known.entry(of).or_default().others.insert(to, told);
             self.queue.push_back((of, to));
-            self.count = self.count.saturating_add(1);
+            self.count.add(1);
         }
         true
     }
@@ -102,9 +102,9 @@ impl Introductions {
             if let Some(circle) = self.known.get_mut(other) {
                 circle.others.remove(&who);
             }
-            self.count = self.count.saturating_sub(2);
+            self.count.subtract(2);
         }
-        if self.queue.len() > self.count.saturating_mul(2).max(FEW) {
+        if self.queue.len() > self.count.get().saturating_mul(2).max(FEW) {
             let Self { known, queue, .. } = self;
             queue.retain(|(of, to)| known.get(of).is_some_and(|circle| circle.others.contains_key(to)));
         }
@@ -197,10 +197,13 @@ mod tests {
         known.pair(who(2), who(3));
         known.forget(who(1));
         assert_eq!(all_due(&mut known, ms(0)), [(2, 3), (3, 2)]);
-        assert_eq!(known.count, 2);
+        assert_eq!(known.count.get(), 2);
         known.forget(who(2));
         known.forget(who(3));
-        assert_eq!((known.count, known.known.values().map(|it| it.others.len()).sum::<usize>()), (0, 0));
+        assert_eq!(
+            (known.count.get(), known.known.values().map(|it| it.others.len()).sum::<usize>()),
+            (0, 0)
+        );
     }
 
     #[test]
@@ -218,7 +221,8 @@ mod tests {
 
     #[test]
     fn there_is_an_end_to_them() {
-        let mut known = Introductions { count: MOST, ..Introductions::default() };
+        let mut known = Introductions::default();
+        known.count.add(MOST);
         assert!(!known.pair(who(1), who(2)));
         assert_eq!(known.queue, vec![]);
     }

@@ -5,7 +5,7 @@
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, MonoTime, SequenceNumber};
+use dunlin_core::{Counter, Duration, EntityId, Guid, GuidPrefix, MonoTime, SequenceNumber};
 use dunlin_qos::{Liveliness, LivelinessKind};
 
 /// A writer that became alive or stopped being so.
@@ -76,14 +76,14 @@ pub struct LivelinessTracker {
     leases: BTreeMap<Guid, Lease>,
     /// No lease of a live writer ends before this; assertions leave it behind, a timer run brings it up to date.
     wakeup: Option<MonoTime>,
-    alive: usize,
+    alive: Counter,
 }
 
 impl LivelinessTracker {
     /// A tracker without writers.
     #[must_use]
     pub const fn new() -> Self {
-        Self { leases: BTreeMap::new(), wakeup: None, alive: 0 }
+        Self { leases: BTreeMap::new(), wakeup: None, alive: Counter::ZERO }
     }
 
     /// Adds a writer, alive, with the liveliness it offers. A known writer gets the new lease and counts as asserted;
@@ -101,7 +101,7 @@ impl LivelinessTracker {
         let was_alive = self.leases.insert(writer, lease).is_some_and(|old| old.alive);
         self.wake_by(expires);
         if !was_alive {
-            self.alive = self.alive.saturating_add(1);
+            self.alive.add(1);
         }
         !was_alive
     }
@@ -110,7 +110,7 @@ impl LivelinessTracker {
     pub fn remove(&mut self, writer: Guid) -> Option<bool> {
         let lease = self.leases.remove(&writer)?;
         if lease.alive {
-            self.alive = self.alive.saturating_sub(1);
+            self.alive.subtract(1);
         }
         Some(lease.alive)
     }
@@ -123,7 +123,7 @@ impl LivelinessTracker {
         lease.expires = now.plus(lease.duration);
         if revived {
             let expires = lease.expires;
-            self.alive = self.alive.saturating_add(1);
+            self.alive.add(1);
             self.wake_by(expires);
         }
         revived
@@ -175,7 +175,7 @@ impl LivelinessTracker {
             lease.expires = now.plus(lease.duration);
             if !lease.alive {
                 lease.alive = true;
-                self.alive = self.alive.saturating_add(1);
+                self.alive.add(1);
                 earliest = earliest.min(lease.expires);
                 transitions.push(LivelinessTransition { writer: *writer, alive: true });
             }
@@ -192,7 +192,7 @@ impl LivelinessTracker {
         for (writer, lease) in self.leases.iter_mut().filter(|(_, lease)| lease.alive) {
             if lease.expires <= now {
                 lease.alive = false;
-                self.alive = self.alive.saturating_sub(1);
+                self.alive.subtract(1);
                 transitions.push(LivelinessTransition { writer: *writer, alive: false });
             } else {
                 earliest = earliest.min(lease.expires);
@@ -216,13 +216,14 @@ impl LivelinessTracker {
     /// How many writers are alive.
     #[must_use]
     pub const fn alive_count(&self) -> usize {
-        self.alive
+        self.alive.get()
     }
 
     /// How many writers are known and not alive.
     #[must_use]
     pub fn not_alive_count(&self) -> usize {
-        self.leases.len().saturating_sub(self.alive)
+        debug_assert!(self.alive.get() <= self.leases.len(), "each of them has a lease");
+        self.leases.len().saturating_sub(self.alive.get())
     }
 
     fn wake_by(&mut self, time: MonoTime) {

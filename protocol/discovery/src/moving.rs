@@ -22,6 +22,7 @@ use crate::{
     discovery::Discovery,
     effect::DiscoveryEffect,
     goodbye::Latest,
+    participant,
     places::{Asked, Trial, is_judged},
     table::{self, BuiltinTopic, Handler},
 };
@@ -100,7 +101,7 @@ impl Discovery {
     }
 
     fn ask_at_known_places(&mut self, prefix: GuidPrefix, out: &mut Outbox) {
-        let Some(participant) = self.participants.get(&prefix) else { return };
+        let Some(participant) = participant::found(&self.participants, prefix) else { return };
         let places = participant.data.locators.metatraffic_unicast.clone();
         if places.is_empty() {
             return;
@@ -169,7 +170,7 @@ impl Discovery {
         named: &Locators,
         claim: Option<(Box<[u8]>, Latest)>,
     ) {
-        let Some(participant) = self.participants.get_mut(&prefix) else { return };
+        let Some(participant) = participant::found_mut(&mut self.participants, prefix) else { return };
         // It may have gone back to where it once was: what it has shown there is no news.
         let is_claim = claim.is_some();
         let fresh = named
@@ -220,7 +221,7 @@ impl Discovery {
         out: &mut Outbox,
         fx: &mut Vec<DiscoveryEffect>,
     ) {
-        let Some(participant) = self.participants.get_mut(&prefix) else { return };
+        let Some(participant) = participant::found_mut(&mut self.participants, prefix) else { return };
         let can_answer = participant.data.vendor.does(Behaviour::SpeaksDunlin);
         let Some(trial) = &mut participant.whereabouts.trial else { return };
         trial.hear(now.mono, octets);
@@ -237,7 +238,7 @@ impl Discovery {
     /// questions.
     fn ask_at_new_places(&mut self, now: Now, prefix: GuidPrefix, out: &mut Outbox) {
         let announcement = self.announcer.data_len();
-        let Some(participant) = self.participants.get_mut(&prefix) else { return };
+        let Some(participant) = participant::found_mut(&mut self.participants, prefix) else { return };
         let can_answer = participant.data.vendor.does(Behaviour::SpeaksDunlin);
         let Some(trial) = &mut participant.whereabouts.trial else { return };
         let introduces = trial.introduces();
@@ -331,7 +332,7 @@ impl Discovery {
 
     /// Takes up the new places of a participant if enough is proven.
     fn end_trial(&mut self, now: Now, prefix: GuidPrefix, out: &mut Outbox, fx: &mut Vec<DiscoveryEffect>) {
-        let Some(participant) = self.participants.get_mut(&prefix) else { return };
+        let Some(participant) = participant::found_mut(&mut self.participants, prefix) else { return };
         let heard = participant.heard;
         let Some(trial) = participant.whereabouts.trial.take_if(|trial| trial.is_won(heard)) else {
             return;
@@ -353,7 +354,7 @@ impl Discovery {
 
     /// Tells from where a participant is believed to speak, if that has changed.
     pub(crate) fn tell_sources(&mut self, prefix: GuidPrefix, fx: &mut Vec<DiscoveryEffect>) {
-        let Some(participant) = self.participants.get_mut(&prefix) else { return };
+        let Some(participant) = participant::found_mut(&mut self.participants, prefix) else { return };
         if participant.unverified.is_some() || !self.config.quotas.verify_places {
             return;
         }

@@ -6,7 +6,7 @@ use alloc::{
     sync::Arc,
 };
 
-use dunlin_core::{Duration, EntityId, Locator, MonoTime, SequenceNumber};
+use dunlin_core::{Duration, EntityId, GuidPrefix, Locator, MonoTime, SequenceNumber};
 
 use crate::{
     config::{Locators, Quotas},
@@ -40,7 +40,12 @@ impl Account {
         }
     }
 
+    /// Without what was added before.
     pub(crate) const fn without(self, other: Self) -> Self {
+        debug_assert!(
+            other.octets <= self.octets && other.endpoints <= self.endpoints,
+            "it was added before"
+        );
         Self {
             octets: self.octets.saturating_sub(other.octets),
             endpoints: self.endpoints.saturating_sub(other.endpoints),
@@ -86,6 +91,26 @@ pub(crate) struct RemoteParticipant {
     /// The announcement of each of its endpoints.
     announcements: BTreeMap<EntityId, Announcement>,
     account: Account,
+}
+
+/// A participant that the caller has met: only a mistake of ours asks for one that has gone since.
+pub(crate) fn found(
+    known: &BTreeMap<GuidPrefix, Box<RemoteParticipant>>,
+    prefix: GuidPrefix,
+) -> Option<&RemoteParticipant> {
+    let participant = known.get(&prefix);
+    debug_assert!(participant.is_some(), "{prefix} is not there any more");
+    participant.map(|participant| &**participant)
+}
+
+/// The same, to be changed.
+pub(crate) fn found_mut(
+    known: &mut BTreeMap<GuidPrefix, Box<RemoteParticipant>>,
+    prefix: GuidPrefix,
+) -> Option<&mut RemoteParticipant> {
+    let participant = known.get_mut(&prefix);
+    debug_assert!(participant.is_some(), "{prefix} is not there any more");
+    participant.map(|participant| &mut **participant)
 }
 
 impl RemoteParticipant {

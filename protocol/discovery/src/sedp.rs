@@ -17,6 +17,7 @@ use crate::{
     data::{DiscoveredReader, DiscoveredWriter, EndpointLocators, ParticipantData},
     discovery::Discovery,
     effect::DiscoveryEffect,
+    participant,
     reach::{kinds, retain_addresses, retain_kinds},
     table::BuiltinTopic,
 };
@@ -152,7 +153,9 @@ impl Discovery {
         if self.is_foreign(guid.prefix, source) || ignored {
             return Ok(false);
         }
-        let Some(participant) = self.participants.get_mut(&source) else { return Ok(false) };
+        let Some(participant) = participant::found_mut(&mut self.participants, source) else {
+            return Ok(false);
+        };
         if participant.charge(guid.entity_id, sample.sn, size, &mut self.account, &self.config.quotas) {
             Ok(true)
         } else {
@@ -263,7 +266,9 @@ impl Discovery {
         prefix: GuidPrefix,
         own: Option<&EndpointLocators>,
     ) -> (Arc<[Locator]>, Arc<[Locator]>) {
-        let Some(participant) = self.participants.get(&prefix) else { return (Arc::new([]), Arc::new([])) };
+        let Some(participant) = participant::found(&self.participants, prefix) else {
+            return (Arc::new([]), Arc::new([]));
+        };
         // Nothing of others is reached but by way of the daemon, whatever they say.
         let own = own.filter(|_| !matches!(self.config.role, DiscoveryRole::Application(_)));
         if let Some(own) = own {
@@ -292,7 +297,7 @@ impl Discovery {
     /// Leaves the places that the endpoints of a participant already have, and new ones as long as there are few: each sample
     /// goes to each of them.
     fn retain_few(&mut self, prefix: GuidPrefix, lists: [&mut Vec<Locator>; 2]) {
-        let Some(participant) = self.participants.get_mut(&prefix) else { return };
+        let Some(participant) = participant::found_mut(&mut self.participants, prefix) else { return };
         let named = lists.iter().map(|list| list.len()).sum::<usize>();
         if participant.endpoint_places.len().saturating_add(named) > MAX_PLACES {
             // Some of them may have gone with their endpoints.

@@ -14,6 +14,7 @@ use crate::{
     discovery::Discovery,
     effect::DiscoveryEffect,
     introductions::AT_ONCE,
+    participant,
 };
 
 fn wants_everything(property: &Property) -> bool {
@@ -48,7 +49,7 @@ impl Discovery {
     /// A participant was verified.
     pub(crate) fn welcome(&mut self, prefix: GuidPrefix) {
         let Some(introductions) = &mut self.introductions else { return };
-        let Some(newcomer) = self.participants.get(&prefix) else { return };
+        let Some(newcomer) = participant::found(&self.participants, prefix) else { return };
         let others: Vec<GuidPrefix> = if wants_everything(&newcomer.data.property) {
             introductions.is_curious(prefix);
             let peers = self.participants.iter().filter(|(_, other)| other.unverified.is_none());

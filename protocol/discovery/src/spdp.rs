@@ -16,7 +16,7 @@ use crate::{
     discovery::Discovery,
     effect::{DiscoveryEffect, LostReason, Trouble},
     goodbye::Latest,
-    participant::RemoteParticipant,
+    participant::{self, RemoteParticipant},
     reach::{Reach, usable},
     server::is_introduction,
     table::BuiltinTopic,
@@ -155,7 +155,7 @@ impl Discovery {
             self.move_builtin(&data);
             self.move_endpoints(&data, fx);
         }
-        let Some(participant) = self.participants.get_mut(&prefix) else { return };
+        let Some(participant) = participant::found_mut(&mut self.participants, prefix) else { return };
         if participant.reach.groups_are_silent() && !replace(&mut participant.told_of_groups, true) {
             fx.push(DiscoveryEffect::Trouble(Trouble::GroupsSilent(Box::new(participant.standing()))));
         }
@@ -338,7 +338,7 @@ impl Discovery {
         fx: &mut Vec<DiscoveryEffect>,
     ) {
         let prefix = changed.announced.guid_prefix;
-        let Some(participant) = self.participants.get_mut(&prefix) else { return };
+        let Some(participant) = participant::found_mut(&mut self.participants, prefix) else { return };
         if !participant.replace_payload(changed.payload, &mut self.account, &self.config.quotas) {
             self.count_refused_participant(prefix, fx);
             return;

@@ -16,6 +16,7 @@ use crate::{
     data::ParticipantData,
     discovery::Discovery,
     effect::DiscoveryEffect,
+    participant,
     spdp::LARGE_DOMAIN,
     table::BuiltinTopic,
     unverified::{ACKNACK_EMPTY, Unverified, least_octets},
@@ -99,9 +100,10 @@ impl Discovery {
             return;
         }
         let groups_announced = self.announcer.groups_announced();
-        let Some(participant) = self.participants.get_mut(&prefix) else { return };
+        let Some(participant) = participant::found_mut(&mut self.participants, prefix) else { return };
         let announced = participant.heard_by_multicast.is_some()
             && groups_announced.is_some_and(|at| at >= participant.since);
+        debug_assert!(participant.unverified.is_some(), "who is verified is owed no answer");
         let Some(unverified) = participant.unverified.as_deref_mut() else { return };
         unverified.answer_due = None;
         let announce = !announced || unverified.answered;
@@ -120,7 +122,7 @@ impl Discovery {
 
     /// The places to which an unverified participant may be sent `octets`, if any; they count as sent.
     fn afford(&mut self, prefix: GuidPrefix, octets: usize) -> Option<Vec<Locator>> {
-        let participant = self.participants.get_mut(&prefix)?;
+        let participant = participant::found_mut(&mut self.participants, prefix)?;
         let own_groups: &[Locator] =
             if self.config.broadcasts { &[] } else { &self.config.spdp_destinations };
         let mut places = directed(&participant.data, own_groups);
@@ -242,7 +244,8 @@ impl Discovery {
         out: &mut Outbox,
         fx: &mut Vec<DiscoveryEffect>,
     ) {
-        let Some(participant) = self.participants.get_mut(&prefix) else { return };
+        let Some(participant) = participant::found_mut(&mut self.participants, prefix) else { return };
+        debug_assert!(participant.unverified.is_some(), "it is verified once");
         let Some(unverified) = participant.unverified.take() else { return };
         participant.renew(now.mono);
         participant.whereabouts.verified(&participant.announced, from);

@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeMap;
 
-use dunlin_core::{Duration, EntityId, MonoTime};
+use dunlin_core::{Counter, Duration, EntityId, MonoTime};
 use dunlin_qos::{Liveliness, LivelinessKind};
 
 /// Assertions within one lease, so that two may be late before a lease expires.
@@ -15,7 +15,7 @@ const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
 pub(crate) struct Asserter {
     leases: BTreeMap<EntityId, Liveliness>,
     /// How many writers have which lease: a participant may have thousands.
-    lengths: BTreeMap<(LivelinessKind, Duration), usize>,
+    lengths: BTreeMap<(LivelinessKind, Duration), Counter>,
     automatic_due: Option<MonoTime>,
     /// Set while a manual assertion waits because the last one is too recent.
     manual_due: Option<MonoTime>,
@@ -28,7 +28,7 @@ impl Asserter {
         self.forget(writer);
         self.leases.insert(writer, liveliness);
         let count = self.lengths.entry((liveliness.kind, liveliness.lease_duration)).or_default();
-        *count = count.saturating_add(1);
+        count.add(1);
         match self.period(LivelinessKind::Automatic) {
             Some(period) => {
                 let due = now.plus(period);
@@ -53,8 +53,8 @@ impl Asserter {
         let Some(liveliness) = self.leases.remove(&writer) else { return };
         let length = (liveliness.kind, liveliness.lease_duration);
         if let Some(count) = self.lengths.get_mut(&length) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
+            count.subtract(1);
+            if *count == Counter::ZERO {
                 self.lengths.remove(&length);
             }
         }

@@ -10,7 +10,9 @@ use dunlin_discovery::DiscoveryEffect;
 use crate::group::SubscriberGroup;
 use crate::output::{Event, Output};
 use crate::participant::{Control, ControlGuard, Participant};
+use crate::reader_slot::ReaderSlot;
 use crate::routes::Routes;
+use crate::writer_slot::WriterSlot;
 
 /// The routing tables while effects are applied: copied with the first change, since most effects change none.
 struct Draft {
@@ -21,6 +23,20 @@ struct Draft {
 impl Draft {
     fn read(&self) -> &Routes {
         self.changed.as_ref().unwrap_or(&self.current)
+    }
+
+    /// A reader that is told of a match. It is deleted under the lock under which matches are told.
+    fn matched_reader(&self, id: EntityId) -> Option<&Arc<ReaderSlot>> {
+        let reader = self.read().reader(id);
+        debug_assert!(reader.is_some(), "a match is told of a reader that is there: {id}");
+        reader
+    }
+
+    /// The same of a writer.
+    fn matched_writer(&self, id: EntityId) -> Option<&Arc<WriterSlot>> {
+        let writer = self.read().writer(id);
+        debug_assert!(writer.is_some(), "a match is told of a writer that is there: {id}");
+        writer
     }
 
     fn edit(&mut self) -> &mut Routes {
@@ -80,12 +96,12 @@ impl Participant {
     fn apply(&self, now: Now, effect: DiscoveryEffect, routes: &mut Draft, out: &mut Output) {
         match effect {
             DiscoveryEffect::WriterMatched { local, remote } => {
-                let Some(reader) = routes.read().reader(local).cloned() else { return };
+                let Some(reader) = routes.matched_reader(local).cloned() else { return };
                 reader.match_writer(now, &remote, out);
                 routes.edit().add_match(remote.guid, &reader);
             }
             DiscoveryEffect::MatchedWriterUpdated { local, remote } => {
-                let Some(reader) = routes.read().reader(local).cloned() else { return };
+                let Some(reader) = routes.matched_reader(local).cloned() else { return };
                 reader.match_writer(now, &remote, out);
                 routes.edit().add_match(remote.guid, &reader);
                 tell_place(local, remote.guid, &[&remote.unicast, &remote.multicast], out);
@@ -97,12 +113,12 @@ impl Participant {
                 }
             }
             DiscoveryEffect::ReaderMatched { local, remote } => {
-                if let Some(writer) = routes.read().writer(local) {
+                if let Some(writer) = routes.matched_writer(local) {
                     writer.match_reader(now, &remote, out);
                 }
             }
             DiscoveryEffect::MatchedReaderUpdated { local, remote } => {
-                let Some(writer) = routes.read().writer(local) else { return };
+                let Some(writer) = routes.matched_writer(local) else { return };
                 writer.match_reader(now, &remote, out);
                 tell_place(local, remote.guid, &[&remote.unicast, &remote.multicast], out);
             }

@@ -656,7 +656,9 @@ impl ReaderSlot {
     pub(crate) fn unmatch_writer(&self, now: Now, remote: Guid, lease_expired: bool, out: &mut Output) {
         let mut guard = self.protocol.lock();
         let protocol = &mut *guard;
-        let Some(writer) = matching::remove(&mut protocol.writers, remote) else { return };
+        let writer = matching::remove(&mut protocol.writers, remote);
+        debug_assert!(writer.is_some(), "discovery ends matches that it began: {remote}");
+        let Some(writer) = writer else { return };
         if lease_expired {
             protocol.reader.lose_writer(remote, writer.life);
         } else {

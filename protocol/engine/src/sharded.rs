@@ -72,8 +72,13 @@ impl<K: ShardKey, V: Clone> Sharded<K, V> {
         shard.get(at).map(|(_, value)| value)
     }
 
+    fn shard_mut(&mut self, key: &K) -> Option<&mut Arc<Vec<(K, V)>>> {
+        debug_assert_eq!(self.shards.len(), SHARDS, "each key has its shard");
+        self.shards.get_mut(Self::index(key))
+    }
+
     pub(crate) fn insert(&mut self, key: K, value: V) {
-        let Some(shard) = self.shards.get_mut(Self::index(&key)) else { return };
+        let Some(shard) = self.shard_mut(&key) else { return };
         let shard = Arc::make_mut(shard);
         match shard.binary_search_by(|(other, _)| other.cmp(&key)) {
             Ok(at) => {
@@ -86,7 +91,7 @@ impl<K: ShardKey, V: Clone> Sharded<K, V> {
     }
 
     pub(crate) fn remove(&mut self, key: &K) {
-        let Some(shard) = self.shards.get_mut(Self::index(key)) else { return };
+        let Some(shard) = self.shard_mut(key) else { return };
         if let Ok(at) = shard.binary_search_by(|(other, _)| other.cmp(key)) {
             Arc::make_mut(shard).remove(at);
         }

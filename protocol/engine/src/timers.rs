@@ -66,6 +66,7 @@ impl Timers {
         let id = match heap.free.pop() {
             Some(free) => {
                 if let Some(place) = heap.slots.get_mut(free) {
+                    debug_assert!(place.is_none(), "what is free is nobody's");
                     *place = slot;
                 }
                 free
@@ -148,6 +149,7 @@ impl Heap {
         }
     }
 
+    /// Arms an entry, unless it was given back: a group may look at a reader that another thread deletes.
     fn arm(&mut self, slot: usize, at: MonoTime) {
         if self.slots.get(slot).copied().flatten().is_none() {
             return;
@@ -172,6 +174,10 @@ impl Heap {
 
     fn disarm(&mut self, slot: usize) {
         let Some(index) = self.position(slot) else { return };
+        debug_assert!(
+            self.entries.get(index).is_some_and(|entry| entry.slot == slot),
+            "it stands where it was noted"
+        );
         self.set_position(slot, None);
         self.entries.swap_remove(index);
         if let Some(moved) = self.entries.get(index).copied() {

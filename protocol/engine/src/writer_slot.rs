@@ -574,7 +574,9 @@ impl WriterSlot {
     pub(crate) fn unmatch_reader(&self, remote: Guid, lease_expired: bool, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
-        let Some(reader) = matching::remove(&mut core.readers, remote) else { return };
+        let reader = matching::remove(&mut core.readers, remote);
+        debug_assert!(reader.is_some(), "discovery ends matches that it began: {remote}");
+        let Some(reader) = reader else { return };
         let current = core.readers.len();
         out.events.push(Event::PublicationMatched { writer: self.id(), remote, current, added: false });
         core.progressing(out, |core, _| match lease_expired {

@@ -87,7 +87,7 @@ impl ReaderCache {
         out: &mut Vec<WallTime>,
     ) -> Result<(), UnknownInstance> {
         self.select(selection, None)?;
-        out.extend(self.picked.iter().filter_map(|picked| Some(self.samples.get(picked.sample)?.reception)));
+        out.extend(self.picked.iter().filter_map(|picked| Some(self.samples.kept(picked.sample)?.reception)));
         Ok(())
     }
 
@@ -120,8 +120,8 @@ impl ReaderCache {
     fn rank(&mut self) {
         self.walks = self.walks.wrapping_add(1);
         for picked in self.picked.iter_mut().rev() {
-            let Some(sample) = self.samples.get(picked.sample) else { continue };
-            let Some(instance) = self.instances.get_mut(sample.instance) else { continue };
+            let Some(sample) = self.samples.kept(picked.sample) else { continue };
+            let Some(instance) = self.instances.kept_mut(sample.instance) else { continue };
             let generations = sample.generations();
             if core::mem::replace(&mut instance.visited, self.walks) == self.walks {
                 instance.rank = instance.rank.saturating_add(1);
@@ -134,8 +134,8 @@ impl ReaderCache {
     }
 
     fn present(&self, picked: &Picked) -> Option<CachedSample> {
-        let sample = self.samples.get(picked.sample)?;
-        let instance = self.instances.get(sample.instance)?;
+        let sample = self.samples.kept(picked.sample)?;
+        let instance = self.instances.kept(sample.instance)?;
         let identities = sample.identities.as_deref().copied().unwrap_or_default();
         let info = SampleInfo {
             sample_state: sample.state(),
@@ -167,9 +167,9 @@ impl ReaderCache {
 
     /// The application saw the newest generation of an instance: it is not new any more.
     fn note_seen(&mut self, id: Id) {
-        let Some(sample) = self.samples.get(id) else { return };
+        let Some(sample) = self.samples.kept(id) else { return };
         let owner = sample.instance;
-        let Some(instance) = self.instances.get(owner) else { return };
+        let Some(instance) = self.instances.kept(owner) else { return };
         if instance.view == ViewState::New && sample.generations() == instance.generations() {
             let state = instance.state;
             self.set_states(owner, state, ViewState::NotNew);
@@ -177,11 +177,11 @@ impl ReaderCache {
     }
 
     fn take_sample(&mut self, id: Id) {
-        let Some(sample) = self.samples.get(id) else { return };
+        let Some(sample) = self.samples.kept(id) else { return };
         let (owner, key, valid) = (sample.instance, sample.key(), sample.valid());
         if valid
             && self.by_source()
-            && let Some(instance) = self.instances.get_mut(owner)
+            && let Some(instance) = self.instances.kept_mut(owner)
         {
             instance.floor = instance.floor.max(Some(key));
         }

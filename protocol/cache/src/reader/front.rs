@@ -55,7 +55,7 @@ impl ReaderCache {
                 self.account.release(sample.octets());
             }
             let (mut key, mut vendor) = (None, sample.vendor);
-            if !has_data && let Some(instance) = self.instances.get_mut(owner) {
+            if !has_data && let Some(instance) = self.instances.kept_mut(owner) {
                 (key, vendor, instance.marker) = (instance.key.clone(), instance.key_vendor, NIL);
             }
             next = Linked::<ARRIVAL>::links(&sample).next();
@@ -83,11 +83,11 @@ impl ReaderCache {
         self.arrival.drop_front(&mut self.samples, next, count);
         self.unread.drop_front(&mut self.samples, next_unread, unread);
         self.counts.subtract(view, state, count.saturating_sub(unread), unread);
-        self.valid_samples = self.valid_samples.saturating_sub(valid);
+        self.valid_samples.subtract(valid);
         self.freed |= valid > 0;
-        if let Some(instance) = self.instances.get_mut(owner) {
+        if let Some(instance) = self.instances.kept_mut(owner) {
             List::<OF_INSTANCE>::drop_front(&mut instance.samples, &mut self.samples, next, count);
-            instance.unread = instance.unread.saturating_sub(unread);
+            instance.unread.subtract(unread);
         }
         if count > 0 && view == ViewState::New {
             self.set_states(owner, state, ViewState::NotNew);

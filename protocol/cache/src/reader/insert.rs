@@ -140,7 +140,7 @@ impl ReaderCache {
     }
 
     fn has_writers(&self, id: Id) -> bool {
-        self.instances.get(id).is_some_and(|found| found.state != InstanceState::NotAliveNoWriters)
+        self.instances.kept(id).is_some_and(|found| found.state != InstanceState::NotAliveNoWriters)
     }
 
     fn insert_data(&mut self, now: Now, arrival: &Arrival<'_>, payload: &SharedBytes) -> Insert {
@@ -222,7 +222,7 @@ impl ReaderCache {
         } else {
             more = more.min(self.limits.depth.unwrap_or(more)).min(self.limits.samples_per_instance);
         }
-        if self.valid_samples.saturating_add(more) > self.limits.samples {
+        if self.valid_samples.get().saturating_add(more) > self.limits.samples {
             return Err(RejectReason::SamplesLimit);
         }
         Ok(())
@@ -257,7 +257,7 @@ impl ReaderCache {
 
     /// What the sample has that the next one of the instance replaces.
     fn octets_that_give_way(&self, id: Id) -> usize {
-        let Some(instance) = self.instances.get(id) else { return 0 };
+        let Some(instance) = self.instances.kept(id) else { return 0 };
         let full = self.limits.depth.is_some_and(|depth| instance.valid_samples() >= depth);
         let oldest = if instance.pending != NIL {
             instance.pending
@@ -337,7 +337,7 @@ impl ReaderCache {
             }
             more = more.saturating_add(after.min(kept_of_each).saturating_sub(present.unwrap_or(0)));
         }
-        let fits = self.valid_samples.saturating_add(more) <= limits.samples
+        let fits = self.valid_samples.get().saturating_add(more) <= limits.samples
             && self.instances.len().saturating_add(new_instances) <= max_instances;
         if fits { Room::Now } else { Room::Later }
     }
@@ -345,7 +345,7 @@ impl ReaderCache {
     /// When a sample may be shown, if that is later than now (TIME_BASED_FILTER). What changes the state of the
     /// instance is not held back.
     fn too_soon(&self, now: Now, id: Id) -> Option<MonoTime> {
-        let instance = self.instances.get(id)?;
+        let instance = self.instances.kept(id)?;
         if instance.state != InstanceState::Alive {
             return None;
         }
@@ -359,7 +359,7 @@ impl ReaderCache {
             (instance.disposed_generations, instance.no_writers_generations)
         };
         let (disposed_generations, no_writers_generations) =
-            self.instances.get(id).map(generations).unwrap_or_default();
+            self.instances.kept(id).map(generations).unwrap_or_default();
         Sample {
             instance: id,
             writer: arrival.writer,
@@ -404,10 +404,10 @@ impl ReaderCache {
     }
 
     fn hold_back(&mut self, id: Id, sample: Id, due: MonoTime) {
-        if let Some(sample) = self.samples.get_mut(sample) {
+        if let Some(sample) = self.samples.kept_mut(sample) {
             sample.pending = true;
         }
-        if let Some(instance) = self.instances.get_mut(id) {
+        if let Some(instance) = self.instances.kept_mut(id) {
             instance.pending = sample;
         }
         self.separations.set(id, due);
@@ -415,7 +415,7 @@ impl ReaderCache {
 
     /// Makes a sample visible in its place. True when under KEEP_LAST another one had to go.
     pub(super) fn show(&mut self, now: Now, id: Id, sample: Id) -> bool {
-        let Some(instance) = self.instances.get_mut(id) else { return false };
+        let Some(instance) = self.instances.kept_mut(id) else { return false };
         instance.delivered = Some(now.mono);
         let marker = instance.marker;
         // The sample shows the state of the instance as well.
@@ -423,7 +423,7 @@ impl ReaderCache {
             self.discard(marker);
         }
         let full = self.make_way(id);
-        if let Some(key) = self.samples.get(sample).map(Sample::key) {
+        if let Some(key) = self.samples.kept(sample).map(Sample::key) {
             let after = self.place(id, key);
             self.attach(sample, after);
         }

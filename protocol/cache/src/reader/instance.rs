@@ -1,7 +1,7 @@
 //! The instances a reader knows and the samples they hold (DDS 1.4 §2.2.2.5.1).
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{InstanceHandle, MonoTime, SequenceNumber, VendorId};
+use dunlin_core::{Counter, InstanceHandle, MonoTime, SequenceNumber, VendorId};
 
 use super::ReaderCache;
 use super::registration;
@@ -24,14 +24,14 @@ pub(super) struct Instance {
     /// In the order in which they are shown; the sample without data, if there is one, is the last.
     pub(super) samples: List<OF_INSTANCE>,
     /// How many of them were not read.
-    pub(super) unread: usize,
+    pub(super) unread: Counter,
     /// The sample without data that carries a change of state, or [`NIL`].
     pub(super) marker: Id,
     /// The sample that the time-based filter holds back, or [`NIL`].
     pub(super) pending: Id,
     pub(super) registrations: List<{ registration::OF_INSTANCE }>,
     /// How many writers that are alive have registered the instance.
-    pub(super) alive_writers: usize,
+    pub(super) alive_writers: Counter,
     /// When the next sample is due; the end of time while none is.
     pub(super) deadline: MonoTime,
     /// When it was disposed of or lost its last writer, whichever came last; meaningless while it is alive.
@@ -60,11 +60,11 @@ impl Instance {
             disposed_generations: 0,
             no_writers_generations: 0,
             samples: List::new(),
-            unread: 0,
+            unread: Counter::ZERO,
             marker: NIL,
             pending: NIL,
             registrations: List::new(),
-            alive_writers: 0,
+            alive_writers: Counter::ZERO,
             deadline: MonoTime::MAX,
             ended: MonoTime(0),
             delivered: None,
@@ -83,12 +83,19 @@ impl Instance {
     /// How many samples that take room are shown.
     pub(super) const fn valid_samples(&self) -> usize {
         let markers = if self.marker == NIL { 0 } else { 1 };
+        debug_assert!(markers <= self.samples.len(), "the marker is a sample");
         self.samples.len().saturating_sub(markers)
+    }
+
+    /// How many samples were read.
+    const fn read(&self) -> usize {
+        debug_assert!(self.unread.get() <= self.samples.len(), "each of them is a sample");
+        self.samples.len().saturating_sub(self.unread.get())
     }
 
     /// How many samples a mask selects.
     pub(super) fn matching(&self, mask: SampleStateMask) -> usize {
-        selected(mask, self.samples.len().saturating_sub(self.unread), self.unread)
+        selected(mask, self.read(), self.unread.get())
     }
 }
 
@@ -116,10 +123,10 @@ impl ReaderCache {
         id
     }
 
-    /// Forgets an instance without samples and writers.
+    /// Forgets an instance without samples and writers, unless that has happened.
     pub(super) fn forget_if_unused(&mut self, id: Id) {
         let Some(instance) = self.instances.get(id) else { return };
-        if instance.samples.is_empty() && instance.pending == NIL && instance.alive_writers == 0 {
+        if instance.samples.is_empty() && instance.pending == NIL && instance.alive_writers.get() == 0 {
             self.forget(id);
         }
     }
@@ -146,8 +153,8 @@ impl ReaderCache {
 
     /// Changes the states of an instance; its samples count under the new ones.
     pub(super) fn set_states(&mut self, id: Id, state: InstanceState, view: ViewState) {
-        let Some(instance) = self.instances.get_mut(id) else { return };
-        let (unread, read) = (instance.unread, instance.samples.len().saturating_sub(instance.unread));
+        let Some(instance) = self.instances.kept_mut(id) else { return };
+        let (unread, read) = (instance.unread.get(), instance.read());
         self.counts.subtract(instance.view, instance.state, read, unread);
         self.counts.add(view, state, read, unread);
         (instance.state, instance.view) = (state, view);
@@ -155,16 +162,16 @@ impl ReaderCache {
 
     /// Shows an unread sample, after the sample `after` of its instance (first when [`NIL`]).
     pub(super) fn attach(&mut self, sample: Id, after: Id) {
-        let Some(id) = self.samples.get(sample).map(|sample| sample.instance) else { return };
-        let Some(instance) = self.instances.get_mut(id) else { return };
+        let Some(id) = self.samples.kept(sample).map(|sample| sample.instance) else { return };
+        let Some(instance) = self.instances.kept_mut(id) else { return };
         instance.samples.insert_after(&mut self.samples, after, sample);
-        instance.unread = instance.unread.saturating_add(1);
+        instance.unread.add(1);
         self.arrival.push_back(&mut self.samples, sample);
         self.unread.push_back(&mut self.samples, sample);
         self.counts.add(instance.view, instance.state, 0, 1);
     }
 
-    /// Removes a sample that the application has no further chance to see. The instance stays.
+    /// Removes a sample, if there is one, that the application has no further chance to see. The instance stays.
     pub(super) fn discard(&mut self, id: Id) {
         if let Some(sample) = self.samples.get(id).filter(|_| self.config.tells_unseen)
             && !sample.read
@@ -178,7 +185,7 @@ impl ReaderCache {
     /// Under KEEP_LAST, what a sample that is about to be shown replaces; true if there was something.
     pub(super) fn make_way(&mut self, id: Id) -> bool {
         let Some(depth) = self.limits.depth else { return false };
-        let Some(instance) = self.instances.get(id) else { return false };
+        let Some(instance) = self.instances.kept(id) else { return false };
         let full = instance.valid_samples() >= depth;
         let oldest = instance.samples.head();
         self.unseen.arrives(full && self.is_unread(oldest));
@@ -191,7 +198,7 @@ impl ReaderCache {
     /// A sample is shown: whether the next one of its instance replaces one that nobody has seen.
     pub(super) fn note_danger(&mut self, id: Id) {
         if let Some(depth) = self.limits.depth
-            && let Some(instance) = self.instances.get(id)
+            && let Some(instance) = self.instances.kept(id)
         {
             let next = instance.samples.head();
             self.unseen.endanger(instance.valid_samples() >= depth && self.is_unread(next));
@@ -202,7 +209,7 @@ impl ReaderCache {
         self.samples.get(sample).is_some_and(|sample| !sample.read)
     }
 
-    /// Removes a sample, shown or held back. The instance stays.
+    /// Removes a sample, shown or held back, if there is one. The instance stays.
     pub(super) fn remove_sample(&mut self, id: Id) {
         let Some(sample) = self.samples.get(id) else { return };
         let (owner, read, pending) = (sample.instance, sample.read, sample.pending);
@@ -212,7 +219,7 @@ impl ReaderCache {
             if self.account.counts(sample.writer.prefix) {
                 self.account.release(sample.octets());
             }
-            self.valid_samples = self.valid_samples.saturating_sub(1);
+            self.valid_samples.subtract(1);
             self.freed = true;
         }
         if pending {
@@ -220,7 +227,7 @@ impl ReaderCache {
         } else {
             self.detach(owner, id, read);
         }
-        if let Some(instance) = self.instances.get_mut(owner) {
+        if let Some(instance) = self.instances.kept_mut(owner) {
             if instance.pending == id {
                 instance.pending = NIL;
             }
@@ -236,26 +243,26 @@ impl ReaderCache {
         if !read {
             self.unread.remove(&mut self.samples, id);
         }
-        let Some(instance) = self.instances.get_mut(owner) else { return };
+        let Some(instance) = self.instances.kept_mut(owner) else { return };
         instance.samples.remove(&mut self.samples, id);
         if read {
             self.counts.subtract(instance.view, instance.state, 1, 0);
         } else {
-            instance.unread = instance.unread.saturating_sub(1);
+            instance.unread.subtract(1);
             self.counts.subtract(instance.view, instance.state, 0, 1);
         }
     }
 
     /// Notes that a shown sample was read.
     pub(super) fn mark_read(&mut self, id: Id) {
-        let Some(sample) = self.samples.get_mut(id) else { return };
+        let Some(sample) = self.samples.kept_mut(id) else { return };
         if core::mem::replace(&mut sample.read, true) {
             return;
         }
         let owner = sample.instance;
         self.unread.remove(&mut self.samples, id);
-        let Some(instance) = self.instances.get_mut(owner) else { return };
-        instance.unread = instance.unread.saturating_sub(1);
+        let Some(instance) = self.instances.kept_mut(owner) else { return };
+        instance.unread.subtract(1);
         self.counts.subtract(instance.view, instance.state, 0, 1);
         self.counts.add(instance.view, instance.state, 1, 0);
     }
@@ -266,7 +273,7 @@ impl ReaderCache {
             if self.account.counts(sample.writer.prefix) {
                 self.account.hold(sample.octets());
             }
-            self.valid_samples = self.valid_samples.saturating_add(1);
+            self.valid_samples.add(1);
         }
         let id = self.samples.insert(sample);
         if expiry != MonoTime::MAX {
@@ -283,7 +290,7 @@ impl ReaderCache {
 
     pub(super) fn set_key(&mut self, instance: InstanceHandle, key: &[u8], vendor: VendorId) {
         let Some(id) = self.find(self.shown(instance)) else { return };
-        if let Some(instance) = self.instances.get_mut(id)
+        if let Some(instance) = self.instances.kept_mut(id)
             && instance.key.is_none()
         {
             (instance.key, instance.key_vendor) = (Some(SharedBytes::copy_from(key)), vendor);

@@ -20,7 +20,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use dunlin_buf::BufPool;
-use dunlin_core::{Guid, InstanceHandle, SequenceNumber};
+use dunlin_core::{Counter, Guid, InstanceHandle, SequenceNumber};
 
 use crate::limits::Limits;
 use crate::list::List;
@@ -53,7 +53,7 @@ pub struct ReaderCache {
     account: Account,
     samples: Slab<Sample>,
     /// Samples that take room, those that the time-based filter holds back included.
-    valid_samples: usize,
+    valid_samples: Counter,
     arrival: List<ARRIVAL>,
     unread: List<UNREAD>,
     counts: StateCounts,
@@ -103,7 +103,7 @@ impl ReaderCache {
             limits: Limits::new(config.history, config.resource_limits),
             config,
             samples: Slab::new(),
-            valid_samples: 0,
+            valid_samples: Counter::ZERO,
             arrival: List::new(),
             unread: List::new(),
             counts: StateCounts::default(),

@@ -67,11 +67,11 @@ impl ReaderCache {
         let registration = self.registrations.get(writer.recent)?;
         let registered = registration.instance == id && registration.deadline == MonoTime::MAX;
         let due = instance.deadline == MonoTime::MAX;
-        (registered && due && self.valid_samples < self.limits.samples).then_some(id)
+        (registered && due && self.valid_samples.get() < self.limits.samples).then_some(id)
     }
 
     fn append(&mut self, now: Now, id: Id, change: &Received<'_>, payload: SharedBytes, info: &WriterInfo) {
-        let Some(instance) = self.instances.get_mut(id) else { return };
+        let Some(instance) = self.instances.kept_mut(id) else { return };
         let sample = self.samples.insert(Sample {
             instance: id,
             writer: change.writer,
@@ -94,8 +94,8 @@ impl ReaderCache {
         self.arrival.add_back(&mut self.samples, sample);
         self.unread.add_back(&mut self.samples, sample);
         instance.delivered = Some(now.mono);
-        instance.unread = instance.unread.saturating_add(1);
+        instance.unread.add(1);
         self.counts.add(instance.view, instance.state, 0, 1);
-        self.valid_samples = self.valid_samples.saturating_add(1);
+        self.valid_samples.add(1);
     }
 }

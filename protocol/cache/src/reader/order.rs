@@ -19,7 +19,7 @@ impl ReaderCache {
         if !self.by_source() {
             return false;
         }
-        let Some(instance) = self.instances.get(id) else { return false };
+        let Some(instance) = self.instances.kept(id) else { return false };
         let newer = |other: Id| self.samples.get(other).is_some_and(|other| key < other.key());
         let same = |other: Id| {
             self.samples.get(other).is_some_and(|other| key == other.key() && other.payload.is_some())
@@ -43,7 +43,7 @@ impl ReaderCache {
         if !self.by_source() {
             return;
         }
-        if let Some(instance) = self.instances.get_mut(id) {
+        if let Some(instance) = self.instances.kept_mut(id) {
             instance.latest = instance.latest.max(Some(key));
             if disposal {
                 instance.floor = instance.floor.max(Some(key));
@@ -53,7 +53,7 @@ impl ReaderCache {
 
     /// The sample of the instance after which a sample with this key is shown; [`NIL`] when it is the first.
     pub(super) fn place(&self, id: Id, key: OrderKey) -> Id {
-        let Some(instance) = self.instances.get(id) else { return NIL };
+        let Some(instance) = self.instances.kept(id) else { return NIL };
         let mut place = instance.samples.tail();
         if !self.by_source() {
             return place;

@@ -80,11 +80,11 @@ impl ReaderCache {
     }
 
     fn find_registration(&self, instance: Id, writer: Id) -> Option<Id> {
-        let owner = self.writers.get(writer)?;
+        let owner = self.writers.kept(writer)?;
         if self.registrations.get(owner.recent).is_some_and(|found| found.instance == instance) {
             return Some(owner.recent);
         }
-        let of_instance = &self.instances.get(instance)?.registrations;
+        let of_instance = &self.instances.kept(instance)?.registrations;
         let mut hit = if of_instance.len() < owner.registrations.len() {
             of_instance.iter(&self.registrations).find(|(_, found)| found.writer == writer)
         } else {
@@ -109,7 +109,7 @@ impl ReaderCache {
         deadline: MonoTime,
     ) -> bool {
         let writer = self.find_or_create_writer(guid, info.strength);
-        if let Some(writer) = self.writers.get_mut(writer) {
+        if let Some(writer) = self.writers.kept_mut(writer) {
             writer.strength = info.strength;
         }
         let resumed = self.resume(now, writer);
@@ -117,10 +117,10 @@ impl ReaderCache {
             Some(registration) => registration,
             None => self.register(instance, writer),
         };
-        if let Some(writer) = self.writers.get_mut(writer) {
+        if let Some(writer) = self.writers.kept_mut(writer) {
             writer.recent = registration;
         }
-        if let Some(registration) = self.registrations.get_mut(registration) {
+        if let Some(registration) = self.registrations.kept_mut(registration) {
             registration.deadline = deadline;
         }
         self.regain_writer(now, instance) || resumed
@@ -128,7 +128,7 @@ impl ReaderCache {
 
     /// An instance that had no writers has one again.
     fn regain_writer(&mut self, now: Now, id: Id) -> bool {
-        let found = self.instances.get(id);
+        let found = self.instances.kept(id);
         if found.is_none_or(|instance| instance.state != InstanceState::NotAliveNoWriters) {
             return false;
         }
@@ -145,31 +145,31 @@ impl ReaderCache {
             of_instance: Links::NONE,
             of_writer: Links::NONE,
         });
-        if let Some(writer) = self.writers.get_mut(writer) {
+        if let Some(writer) = self.writers.kept_mut(writer) {
             writer.registrations.push_back(&mut self.registrations, id);
         }
-        if let Some(instance) = self.instances.get_mut(instance) {
+        if let Some(instance) = self.instances.kept_mut(instance) {
             instance.registrations.push_back(&mut self.registrations, id);
-            instance.alive_writers = instance.alive_writers.saturating_add(1);
+            instance.alive_writers.add(1);
         }
         id
     }
 
     pub(super) fn remove_registration(&mut self, id: Id) {
-        let Some(registration) = self.registrations.get(id) else { return };
+        let Some(registration) = self.registrations.kept(id) else { return };
         let (instance, writer) = (registration.instance, registration.writer);
         let mut alive = false;
-        if let Some(writer) = self.writers.get_mut(writer) {
+        if let Some(writer) = self.writers.kept_mut(writer) {
             alive = writer.alive;
             writer.registrations.remove(&mut self.registrations, id);
             if writer.recent == id {
                 writer.recent = NIL;
             }
         }
-        if let Some(instance) = self.instances.get_mut(instance) {
+        if let Some(instance) = self.instances.kept_mut(instance) {
             instance.registrations.remove(&mut self.registrations, id);
             if alive {
-                instance.alive_writers = instance.alive_writers.saturating_sub(1);
+                instance.alive_writers.subtract(1);
             }
         }
         self.registrations.remove(id);
@@ -177,6 +177,7 @@ impl ReaderCache {
 
     /// A writer unregistered an instance. True when the instance has no writer any more because of that.
     pub(super) fn unregister(&mut self, now: Now, instance: Id, cause: &Cause) -> bool {
+        // Any writer may send this, also one that has never written to the instance.
         let Some(writer) = self.find_writer(cause.writer) else { return false };
         let Some(registration) = self.find_registration(instance, writer) else { return false };
         self.remove_registration(registration);
@@ -185,7 +186,7 @@ impl ReaderCache {
 
     /// Lets an instance go over to NOT_ALIVE_NO_WRITERS if no writer is left. True when it did.
     fn check_writers(&mut self, now: Now, instance: Id, cause: &Cause) -> bool {
-        if self.instances.get(instance).is_none_or(|instance| instance.alive_writers > 0) {
+        if self.instances.kept(instance).is_none_or(|instance| instance.alive_writers.get() > 0) {
             return false;
         }
         let changed = self.become_writerless(now, instance, cause);
@@ -220,8 +221,8 @@ impl ReaderCache {
         let cause =
             Cause { writer, sn: SequenceNumber::ZERO, source: now.wall, identities: Identities::default() };
         self.set_alive(id, false, |cache, instance| {
-            if let Some(instance) = cache.instances.get_mut(instance) {
-                instance.alive_writers = instance.alive_writers.saturating_sub(1);
+            if let Some(instance) = cache.instances.kept_mut(instance) {
+                instance.alive_writers.subtract(1);
             }
             cache.check_writers(now, instance, &cause)
         })
@@ -235,15 +236,15 @@ impl ReaderCache {
 
     fn resume(&mut self, now: Now, writer: Id) -> bool {
         self.set_alive(writer, true, |cache, id| {
-            let Some(instance) = cache.instances.get_mut(id) else { return false };
-            instance.alive_writers = instance.alive_writers.saturating_add(1);
+            let Some(instance) = cache.instances.kept_mut(id) else { return false };
+            instance.alive_writers.add(1);
             cache.regain_writer(now, id)
         })
     }
 
     /// Changes a writer's liveliness and does something with each of its instances. True when that was true once.
     fn set_alive(&mut self, id: Id, alive: bool, mut each: impl FnMut(&mut Self, Id) -> bool) -> bool {
-        let Some(writer) = self.writers.get_mut(id) else { return false };
+        let Some(writer) = self.writers.kept_mut(id) else { return false };
         if core::mem::replace(&mut writer.alive, alive) == alive {
             return false;
         }
@@ -262,7 +263,7 @@ impl ReaderCache {
     /// that arrives.
     pub fn set_writer_strength(&mut self, writer: Guid, strength: i32) {
         if let Some(id) = self.find_writer(writer)
-            && let Some(writer) = self.writers.get_mut(id)
+            && let Some(writer) = self.writers.kept_mut(id)
         {
             writer.strength = strength;
         }
@@ -271,7 +272,7 @@ impl ReaderCache {
     /// Gives every writer until `end`, after the DEADLINE period was changed; for disposed instances none owes a sample.
     pub(super) fn restart_registrations(&mut self, end: MonoTime) {
         for registration in self.registrations.iter_mut() {
-            let instance = self.instances.get(registration.instance);
+            let instance = self.instances.kept(registration.instance);
             if instance.is_some_and(|instance| instance.state != InstanceState::NotAliveDisposed) {
                 registration.deadline = end;
             }

@@ -182,7 +182,7 @@ impl ReaderCache {
         while !walk.done() {
             let Some(sample) = self.samples.get(cursor) else { return };
             let id = sample.instance;
-            let Some(instance) = self.instances.get_mut(id) else { return };
+            let Some(instance) = self.instances.kept_mut(id) else { return };
             if core::mem::replace(&mut instance.visited, self.walks) != self.walks {
                 // In order of arrival, no unread sample of the instance stands before this one.
                 let from = if unread_only && !self.by_source() { cursor } else { NIL };
@@ -198,7 +198,7 @@ impl ReaderCache {
 
     /// Picks from one instance, from a sample of it or the first one on.
     fn pick_from(&mut self, id: Id, from: Id, walk: &mut Walk<'_, '_>) {
-        let Some(instance) = self.instances.get(id) else { return };
+        let Some(instance) = self.instances.kept(id) else { return };
         if !walk.wants(instance) {
             return;
         }
@@ -222,7 +222,7 @@ impl ReaderCache {
         let mut cursor = self.arrival.head();
         while !walk.done() {
             let Some(sample) = self.samples.get(cursor) else { break };
-            if self.instances.get(sample.instance).is_some_and(|instance| walk.wants(instance)) {
+            if self.instances.kept(sample.instance).is_some_and(|instance| walk.wants(instance)) {
                 self.pick(cursor, walk);
             }
             cursor = List::<ARRIVAL>::next(&self.samples, cursor);
@@ -237,13 +237,13 @@ impl ReaderCache {
 
     /// Picks a sample if it is wanted. True if it matches the mask of sample states.
     fn pick(&mut self, id: Id, walk: &mut Walk<'_, '_>) -> bool {
-        let Some(sample) = self.samples.get(id) else { return false };
+        let Some(sample) = self.samples.kept(id) else { return false };
         if !walk.selection.sample_states.contains(sample.state()) {
             return false;
         }
         walk.ahead = walk.ahead.saturating_sub(1);
         if let Some(query) = walk.query.as_mut() {
-            let instance = self.instances.get(sample.instance);
+            let instance = self.instances.kept(sample.instance);
             let data = SampleData {
                 instance: instance.map_or(InstanceHandle::NIL, |found| found.handle),
                 payload: sample.payload.as_ref(),

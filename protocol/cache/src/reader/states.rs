@@ -2,6 +2,8 @@
 
 use core::ops::BitOr;
 
+use dunlin_core::Counter;
+
 /// Defines a state and the mask that selects among its values, with the numbers of the DDS API.
 macro_rules! state {
     ($(#[$meta:meta])* $name:ident, $mask:ident {
@@ -93,7 +95,7 @@ const ALL_INSTANCES: [InstanceState; 3] =
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StateCounts {
     /// Read and unread samples, by view state and instance state.
-    counts: [(usize, usize); 8],
+    counts: [(Counter, Counter); 8],
 }
 
 impl StateCounts {
@@ -111,15 +113,15 @@ impl StateCounts {
 
     pub(super) fn add(&mut self, view: ViewState, instance: InstanceState, read: usize, unread: usize) {
         if let Some(count) = self.counts.get_mut(Self::place(view, instance)) {
-            count.0 = count.0.saturating_add(read);
-            count.1 = count.1.saturating_add(unread);
+            count.0.add(read);
+            count.1.add(unread);
         }
     }
 
     pub(super) fn subtract(&mut self, view: ViewState, instance: InstanceState, read: usize, unread: usize) {
         if let Some(count) = self.counts.get_mut(Self::place(view, instance)) {
-            count.0 = count.0.saturating_sub(read);
-            count.1 = count.1.saturating_sub(unread);
+            count.0.subtract(read);
+            count.1.subtract(unread);
         }
     }
 
@@ -133,7 +135,7 @@ impl StateCounts {
         for view in ALL_VIEWS.into_iter().filter(|view| views.contains(*view)) {
             for instance in ALL_INSTANCES.into_iter().filter(|state| instances.contains(*state)) {
                 let Some((read, unread)) = self.counts.get(Self::place(view, instance)) else { continue };
-                sum = sum.saturating_add(selected(samples, *read, *unread));
+                sum = sum.saturating_add(selected(samples, read.get(), unread.get()));
             }
         }
         sum

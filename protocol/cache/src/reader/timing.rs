@@ -68,7 +68,7 @@ impl ReaderCache {
     /// Removes an expired sample. True if it was to show that its instance is no longer alive, so that a sample
     /// without data takes its place.
     fn expire(&mut self, now: Now, id: Id) -> bool {
-        let Some(sample) = self.samples.get(id) else { return false };
+        let Some(sample) = self.samples.kept(id) else { return false };
         let (owner, unread) = (sample.instance, !sample.read && !sample.pending);
         let cause = Cause {
             writer: sample.writer,
@@ -77,8 +77,8 @@ impl ReaderCache {
             identities: Identities::default(),
         };
         self.discard(id);
-        let Some(instance) = self.instances.get(owner) else { return false };
-        let silent = unread && instance.unread == 0 && instance.state != InstanceState::Alive;
+        let Some(instance) = self.instances.kept(owner) else { return false };
+        let silent = unread && instance.unread.get() == 0 && instance.state != InstanceState::Alive;
         if silent {
             self.announce(now, owner, &cause);
         }
@@ -89,9 +89,9 @@ impl ReaderCache {
     /// The minimum separation is over: shows the sample that was held back.
     fn show_pending(&mut self, now: Now, id: Id) -> bool {
         self.separations.remove(id);
-        let Some(instance) = self.instances.get_mut(id) else { return false };
+        let Some(instance) = self.instances.kept_mut(id) else { return false };
         let sample = core::mem::replace(&mut instance.pending, NIL);
-        let Some(held) = self.samples.get_mut(sample) else { return false };
+        let Some(held) = self.samples.kept_mut(sample) else { return false };
         held.pending = false;
         self.show(now, id, sample);
         true
@@ -100,7 +100,7 @@ impl ReaderCache {
     /// The timer of an instance may be early, because a sample only notes when the next one is due.
     fn deadline_due(&mut self, now: Now, id: Id) {
         self.settle_deadline(now, id);
-        match self.instances.get(id).map(|instance| instance.deadline) {
+        match self.instances.kept(id).map(|instance| instance.deadline) {
             Some(due) if due != MonoTime::MAX => {
                 self.deadlines.set(id, next_look(now.mono, due, self.config.deadline));
             }
@@ -111,7 +111,7 @@ impl ReaderCache {
     /// Counts the periods that have passed without a sample. Whatever ends a period does so first: how often a deadline
     /// was missed must not depend on whether the sample or the timer comes first when both are late.
     fn settle_deadline(&mut self, now: Now, id: Id) {
-        let Some(instance) = self.instances.get_mut(id).filter(|instance| instance.deadline <= now.mono)
+        let Some(instance) = self.instances.kept_mut(id).filter(|instance| instance.deadline <= now.mono)
         else {
             return;
         };
@@ -127,7 +127,7 @@ impl ReaderCache {
         }
         self.settle_deadline(now, id);
         let due = now.mono.plus(self.config.deadline);
-        if let Some(instance) = self.instances.get_mut(id) {
+        if let Some(instance) = self.instances.kept_mut(id) {
             instance.deadline = due;
             if !self.deadlines.is_set(id) {
                 self.deadlines.set(id, due);
@@ -138,7 +138,7 @@ impl ReaderCache {
     /// The instance is no longer alive: no sample is due.
     pub(super) fn stop_deadline(&mut self, now: Now, id: Id) {
         self.settle_deadline(now, id);
-        if let Some(instance) = self.instances.get_mut(id) {
+        if let Some(instance) = self.instances.kept_mut(id) {
             instance.deadline = MonoTime::MAX;
         }
     }

@@ -20,7 +20,7 @@ pub(super) struct Cause {
 impl ReaderCache {
     /// A sample arrived, or a writer is alive again: the instance is alive, and new if it was not.
     pub(super) fn revive(&mut self, id: Id) {
-        let Some(instance) = self.instances.get_mut(id) else { return };
+        let Some(instance) = self.instances.kept_mut(id) else { return };
         let generations = match instance.state {
             InstanceState::Alive => return,
             InstanceState::NotAliveDisposed => &mut instance.disposed_generations,
@@ -33,7 +33,7 @@ impl ReaderCache {
 
     /// A writer disposed the instance. True unless it was disposed before.
     pub(super) fn become_disposed(&mut self, now: Now, id: Id, cause: &Cause) -> bool {
-        let Some(instance) = self.instances.get(id) else { return false };
+        let Some(instance) = self.instances.kept(id) else { return false };
         if instance.state == InstanceState::NotAliveDisposed {
             return false;
         }
@@ -45,7 +45,7 @@ impl ReaderCache {
 
     /// The last writer is gone. True if the instance was alive: a disposed one stays disposed.
     pub(super) fn become_writerless(&mut self, now: Now, id: Id, cause: &Cause) -> bool {
-        let Some(instance) = self.instances.get(id) else { return false };
+        let Some(instance) = self.instances.kept(id) else { return false };
         if instance.state != InstanceState::Alive {
             return false;
         }
@@ -55,7 +55,7 @@ impl ReaderCache {
 
     fn leave_alive(&mut self, now: Now, id: Id, state: InstanceState, cause: &Cause) {
         self.stop_deadline(now, id);
-        let Some(instance) = self.instances.get_mut(id) else { return };
+        let Some(instance) = self.instances.kept_mut(id) else { return };
         instance.ended = now.mono;
         let view = instance.view;
         self.set_states(id, state, view);
@@ -69,7 +69,7 @@ impl ReaderCache {
 
     /// Sets when the samples of an instance that is not alive go, counted from its end; that may be over.
     pub(super) fn schedule_purge(&mut self, id: Id) {
-        let Some(instance) = self.instances.get(id) else { return };
+        let Some(instance) = self.instances.kept(id) else { return };
         let delays = self.config.lifecycle;
         let delay = match instance.state {
             InstanceState::Alive => return,
@@ -85,7 +85,7 @@ impl ReaderCache {
 
     /// Adds a sample without data unless an unread sample shows the new state of the instance anyway.
     pub(super) fn announce(&mut self, now: Now, id: Id, cause: &Cause) {
-        let Some(instance) = self.instances.get(id) else { return };
+        let Some(instance) = self.instances.kept(id) else { return };
         if self.config.every_change {
             // Ends that a message brings are shown when it arrives.
             if cause.sn == SequenceNumber::ZERO {
@@ -93,12 +93,12 @@ impl ReaderCache {
             }
             return;
         }
-        if instance.unread > 0 {
+        if instance.unread.get() > 0 {
             return;
         }
         self.discard(instance.marker);
         let marker = self.add_marker(now, id, None, cause);
-        if let Some(instance) = self.instances.get_mut(id) {
+        if let Some(instance) = self.instances.kept_mut(id) {
             instance.marker = marker;
         }
     }
@@ -106,7 +106,7 @@ impl ReaderCache {
     /// Where every change is shown: the end of an instance, as a sample of its own. One that no message brought takes the place of
     /// another such that stands directly before it.
     pub(super) fn show_end(&mut self, now: Now, id: Id, end: InstanceState, cause: &Cause) {
-        let Some(instance) = self.instances.get(id) else { return };
+        let Some(instance) = self.instances.kept(id) else { return };
         let last = instance.samples.tail();
         let is_silent = |sample: &Sample| sample.end.is_some() && sample.sn == SequenceNumber::ZERO;
         if cause.sn == SequenceNumber::ZERO && self.samples.get(last).is_some_and(is_silent) {
@@ -119,7 +119,7 @@ impl ReaderCache {
 
     /// Adds a sample without data, behind the others of its instance.
     fn add_marker(&mut self, now: Now, id: Id, end: Option<InstanceState>, cause: &Cause) -> Id {
-        let Some(instance) = self.instances.get(id) else { return NIL };
+        let Some(instance) = self.instances.kept(id) else { return NIL };
         let (disposed_generations, no_writers_generations) =
             (instance.disposed_generations, instance.no_writers_generations);
         let marker = Sample {
@@ -141,7 +141,7 @@ impl ReaderCache {
             unread: Links::NONE,
         };
         let marker = self.keep(marker, MonoTime::MAX);
-        let after = self.instances.get(id).map_or(NIL, |instance| instance.samples.tail());
+        let after = self.instances.kept(id).map_or(NIL, |instance| instance.samples.tail());
         self.attach(marker, after);
         marker
     }
@@ -165,7 +165,7 @@ impl ReaderCache {
             let first = instance.samples.head();
             self.discard(first);
         }
-        let Some(instance) = self.instances.get(id) else { return };
+        let Some(instance) = self.instances.kept(id) else { return };
         self.remove_sample(instance.pending);
         self.forget_if_unused(id);
     }

@@ -125,14 +125,14 @@ impl WriterCache {
 
     /// Takes over what the newest change says of its instance.
     pub(super) fn apply_kind(&mut self, id: Id, kind: ChangeKind) {
-        let Some(instance) = self.instances.get_mut(id) else { return };
+        let Some(instance) = self.instances.kept_mut(id) else { return };
         instance.apply(kind);
         self.put_on_right_shelf(id);
     }
 
     /// Moves an instance to the end of the shelf that fits its state.
     fn put_on_right_shelf(&mut self, id: Id) {
-        let Some(instance) = self.instances.get(id) else { return };
+        let Some(instance) = self.instances.kept(id) else { return };
         let shelf = instance.right_shelf();
         if instance.shelf == Shelf::None && shelf == Shelf::None {
             return;
@@ -141,13 +141,13 @@ impl WriterCache {
         if let Some(list) = self.shelves.get(shelf) {
             list.push_back(&mut self.instances, id);
         }
-        if let Some(instance) = self.instances.get_mut(id) {
+        if let Some(instance) = self.instances.kept_mut(id) {
             instance.shelf = shelf;
         }
     }
 
     fn take_off_shelf(&mut self, id: Id) {
-        let Some(instance) = self.instances.get_mut(id) else { return };
+        let Some(instance) = self.instances.kept_mut(id) else { return };
         let shelf = core::mem::replace(&mut instance.shelf, Shelf::None);
         if let Some(list) = self.shelves.get(shelf) {
             list.remove(&mut self.instances, id);
@@ -168,7 +168,7 @@ impl WriterCache {
         self.forget_if_unused(id);
     }
 
-    /// Removes one change; its instance too when that was the last trace of it.
+    /// Removes one change, if there is one; its instance too when that was the last trace of it.
     pub(super) fn remove_change(&mut self, id: Id) {
         let Some(entry) = self.changes.get(id) else { return };
         let (sn, owner) = (entry.change.sn, entry.instance);

@@ -139,7 +139,7 @@ impl WriterCache {
         self.remove_acked(acked_by_all);
         let Some(id) = self.find(self.config.raw(instance)) else { return Err(payload) };
         let kept = self.kept_per_instance();
-        let Some(known) = self.instances.get_mut(id) else { return Err(payload) };
+        let Some(known) = self.instances.kept_mut(id) else { return Err(payload) };
         let crowded = kept.is_none() && known.samples.len() >= self.limits.samples_per_instance;
         if crowded
             || known.shelf != Shelf::None
@@ -225,7 +225,7 @@ impl WriterCache {
 
     /// Gives a change that is in the history its inline QoS.
     pub fn set_inline_qos(&mut self, sn: SequenceNumber, inline_qos: SharedBytes) {
-        if let Some(entry) = self.index.get(sn).and_then(|id| self.changes.get_mut(id)) {
+        if let Some(entry) = self.index.get(sn).and_then(|id| self.changes.kept_mut(id)) {
             entry.change.inline_qos = Some(inline_qos);
         }
     }
@@ -261,7 +261,7 @@ impl WriterCache {
         if kind != ChangeKind::Alive {
             self.note_key(id, payload.as_ref());
         }
-        let instance = self.instances.get(id).map_or(InstanceHandle::NIL, |instance| instance.handle);
+        let instance = self.instances.kept(id).map_or(InstanceHandle::NIL, |instance| instance.handle);
         let change = Change { sn, kind, instance, source_timestamp, payload, inline_qos };
         self.octets.added(&change);
         let entry = self.changes.insert(Entry::new(change, id));
@@ -283,7 +283,7 @@ impl WriterCache {
     }
 
     fn link(&mut self, id: Id, entry: Id, sn: SequenceNumber) {
-        let Some(instance) = self.instances.get_mut(id) else { return };
+        let Some(instance) = self.instances.kept_mut(id) else { return };
         instance.samples.push_back(&mut self.changes, entry);
         instance.newest = sn;
         if instance.samples.len() == 2 {
@@ -352,7 +352,7 @@ impl WriterCache {
         }
         let id = self.find_or_create(raw);
         self.note_key(id, key.as_ref());
-        let Some(instance) = self.instances.get_mut(id) else { return Ok(()) };
+        let Some(instance) = self.instances.kept_mut(id) else { return Ok(()) };
         if !core::mem::replace(&mut instance.registered, true) {
             // Registration as such is not sent: until it is written, readers know the instance as it was, and it stays
             // on its shelf.
@@ -363,7 +363,7 @@ impl WriterCache {
     }
 
     fn note_key(&mut self, id: Id, key: Option<&SharedBytes>) {
-        if let Some(instance) = self.instances.get_mut(id)
+        if let Some(instance) = self.instances.kept_mut(id)
             && instance.key.is_none()
         {
             instance.key = key.cloned();

@@ -1,6 +1,6 @@
 //! DDS 1.4 §2.2.3.14, §2.2.3.18: octets of the payloads in a writer's history: all of them, or those that readers have not acknowledged.
 
-use dunlin_core::SequenceNumber;
+use dunlin_core::{Counter, SequenceNumber};
 use dunlin_rtps::{Change, WriterHistory};
 
 use super::WriterCache;
@@ -9,7 +9,7 @@ use super::WriterCache;
 #[derive(Debug, Default)]
 pub(super) struct Octets {
     behind: SequenceNumber,
-    sum: usize,
+    sum: Counter,
 }
 
 /// Octets of memory of its own that a change holds: none where the payload is lent.
@@ -21,13 +21,13 @@ fn held(change: &Change) -> usize {
 impl Octets {
     #[inline]
     pub(super) fn added(&mut self, change: &Change) {
-        self.sum = self.sum.saturating_add(held(change));
+        self.sum.add(held(change));
     }
 
     #[inline]
     pub(super) fn removed(&mut self, change: &Change) {
         if change.sn > self.behind {
-            self.sum = self.sum.saturating_sub(held(change));
+            self.sum.subtract(held(change));
         }
     }
 }
@@ -37,7 +37,7 @@ impl WriterCache {
     #[must_use]
     #[inline]
     pub fn octets(&self) -> usize {
-        self.octets.sum
+        self.octets.sum.get()
     }
 
     /// Octets of payloads behind the change `acked`. What was acknowledged once counts no more, although acknowledged changes
@@ -48,10 +48,10 @@ impl WriterCache {
             && let Some(sn) = self.next_at_or_after(next).filter(|sn| *sn <= acked)
         {
             let len = self.get(sn).map_or(0, held);
-            self.octets.sum = self.octets.sum.saturating_sub(len);
+            self.octets.sum.subtract(len);
             next = sn.next();
         }
         self.octets.behind = self.octets.behind.max(acked);
-        self.octets.sum
+        self.octets.sum.get()
     }
 }

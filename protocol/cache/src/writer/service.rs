@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use dunlin_core::{Duration, MonoTime, Now, SequenceNumber};
+use dunlin_core::{Counter, Duration, MonoTime, Now, SequenceNumber};
 use dunlin_qos::{DurabilityService, History, ResourceLimits};
 use dunlin_rtps::ChangeKind;
 
@@ -25,7 +25,7 @@ pub(super) struct Service {
     /// In the order of storing.
     stored: List<STORED>,
     /// Instances with stored changes.
-    instances: usize,
+    instances: Counter,
     /// Up to here nothing is in flight: it is stored, or gone.
     settled: SequenceNumber,
     /// When what is stored of instances that have ended is forgotten.
@@ -44,7 +44,7 @@ impl Service {
             limits: Limits::new(history, limits),
             cleanup_delay: policy.service_cleanup_delay,
             stored: List::new(),
-            instances: 0,
+            instances: Counter::ZERO,
             settled: SequenceNumber::ZERO,
             cleanups: TimerHeap::new(),
         }
@@ -100,7 +100,7 @@ impl WriterCache {
         if let Some(entry) = self.changes.get_mut(id) {
             entry.stored = true;
         }
-        service.instances = service.instances.saturating_add(usize::from(instance.stored.is_empty()));
+        service.instances.add(usize::from(instance.stored.is_empty()));
         instance.stored.push_back(&mut self.changes, id);
         service.stored.push_back(&mut self.changes, id);
         self.trim_stored(owner);
@@ -110,6 +110,7 @@ impl WriterCache {
     pub(super) fn unlink(&mut self, id: Id) {
         let Some(entry) = self.changes.get(id) else { return };
         let (owner, stored) = (entry.instance, entry.stored);
+        // The end of a set is of no instance.
         let Some(instance) = self.instances.get_mut(owner) else { return };
         if !stored {
             let was = instance.samples.len();
@@ -123,7 +124,7 @@ impl WriterCache {
         let last = instance.stored.is_empty();
         if let Some(service) = &mut self.service {
             service.stored.remove(&mut self.changes, id);
-            service.instances = service.instances.saturating_sub(usize::from(last));
+            service.instances.subtract(usize::from(last));
         }
     }
 
@@ -141,7 +142,7 @@ impl WriterCache {
         }
         let total = |cache: &Self| cache.changes.len().saturating_sub(cache.ends.len());
         while total(self) > samples && self.drop_oldest_stored() {}
-        while self.service.as_ref().is_some_and(|service| service.instances > instances) {
+        while self.service.as_ref().is_some_and(|service| service.instances.get() > instances) {
             let oldest = self.service.as_ref().map_or(NIL, |service| service.stored.head());
             let Some(entry) = self.changes.get(oldest) else { return };
             self.drop_stored(entry.instance);
@@ -177,7 +178,9 @@ impl WriterCache {
 
     /// An instance that is disposed and has no writer is remembered for service_cleanup_delay; any other, for good.
     pub(super) fn plan_cleanup(&mut self, now: Now, id: Id) {
-        let (Some(service), Some(instance)) = (&mut self.service, self.instances.get_mut(id)) else { return };
+        let (Some(service), Some(instance)) = (&mut self.service, self.instances.kept_mut(id)) else {
+            return;
+        };
         instance.cleaned = false;
         if instance.right_shelf() != Shelf::Gone {
             service.cleanups.remove(id);
@@ -193,7 +196,7 @@ impl WriterCache {
         if let Some(service) = &mut self.service {
             service.cleanups.remove(id);
         }
-        if let Some(instance) = self.instances.get_mut(id) {
+        if let Some(instance) = self.instances.kept_mut(id) {
             instance.cleaned = true;
         }
         self.drop_stored(id);

@@ -42,7 +42,7 @@ impl WriterCache {
     /// The timer of an instance may be early, because writing only notes when the next write is due.
     fn deadline_due(&mut self, now: Now, id: Id) {
         self.settle_deadline(now, id);
-        match self.instances.get(id).map(|instance| instance.deadline) {
+        match self.instances.kept(id).map(|instance| instance.deadline) {
             Some(due) if due != MonoTime::MAX => {
                 self.deadlines.set(id, next_look(now.mono, due, self.config.deadline));
             }
@@ -53,7 +53,7 @@ impl WriterCache {
     /// Counts the periods that have passed without a write. Whatever ends a period does so first: how often a deadline
     /// was missed must not depend on whether the write or the timer comes first when both are late.
     fn settle_deadline(&mut self, now: Now, id: Id) {
-        let Some(instance) = self.instances.get_mut(id).filter(|instance| instance.deadline <= now.mono)
+        let Some(instance) = self.instances.kept_mut(id).filter(|instance| instance.deadline <= now.mono)
         else {
             return;
         };
@@ -70,7 +70,7 @@ impl WriterCache {
         }
         self.settle_deadline(now, id);
         let due = now.mono.plus(self.config.deadline);
-        if let Some(instance) = self.instances.get_mut(id) {
+        if let Some(instance) = self.instances.kept_mut(id) {
             instance.deadline = due;
             if !self.deadlines.is_set(id) {
                 self.deadlines.set(id, due);
@@ -81,7 +81,7 @@ impl WriterCache {
     /// The instance was disposed or unregistered: no write is due.
     pub(super) fn stop_deadline(&mut self, now: Now, id: Id) {
         self.settle_deadline(now, id);
-        if let Some(instance) = self.instances.get_mut(id) {
+        if let Some(instance) = self.instances.kept_mut(id) {
             instance.deadline = MonoTime::MAX;
         }
     }

@@ -7,7 +7,9 @@
 use alloc::{collections::VecDeque, vec::Vec};
 
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{Duration, EntityId, Guid, InstanceHandle, Locator, MonoTime, Now, SequenceNumber};
+use dunlin_core::{
+    Counter, Duration, EntityId, Guid, InstanceHandle, Locator, MonoTime, Now, SequenceNumber,
+};
 use dunlin_rtps::{
     Change, ChangeKind, HeartbeatCounts, ReaderProxyConfig, Writer, WriterConfig, WriterHistory,
 };
@@ -25,13 +27,13 @@ const MAX_WAITING_OCTETS: usize = 256 * 1024;
 struct Queue {
     changes: VecDeque<Change>,
     last: SequenceNumber,
-    octets: usize,
+    octets: Counter,
 }
 
 impl Queue {
     fn put(&mut self, now: Now, payload: SharedBytes) -> SequenceNumber {
         self.last = self.last.next();
-        self.octets = self.octets.saturating_add(payload.len());
+        self.octets.add(payload.len());
         self.changes.push_back(Change {
             sn: self.last,
             kind: ChangeKind::Alive,
@@ -46,7 +48,7 @@ impl Queue {
     fn forget(&mut self, acked: SequenceNumber) {
         while let Some(change) = self.changes.front().filter(|change| change.sn <= acked) {
             let len = change.payload.as_ref().map_or(0, |payload| payload.len());
-            self.octets = self.octets.saturating_sub(len);
+            self.octets.subtract(len);
             self.changes.pop_front();
         }
     }
@@ -152,12 +154,12 @@ impl Line {
 
     /// Whether it takes a message: not too much was left without acknowledgement.
     pub(crate) fn has_room(&self) -> bool {
-        self.queue.changes.len() < MAX_WAITING && self.queue.octets < MAX_WAITING_OCTETS
+        self.queue.changes.len() < MAX_WAITING && self.queue.octets.get() < MAX_WAITING_OCTETS
     }
 
     /// Octets that were not acknowledged.
     pub(crate) const fn waiting_octets(&self) -> usize {
-        self.queue.octets
+        self.queue.octets.get()
     }
 
     /// Sends a message; false if too much was not acknowledged yet.

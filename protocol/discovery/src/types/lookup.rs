@@ -6,7 +6,7 @@ use alloc::{
     vec::Vec,
 };
 
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, MonoTime};
+use dunlin_core::{Counter, Duration, EntityId, Guid, GuidPrefix, MonoTime};
 use dunlin_xtypes::{
     TypeIdentifier,
     lookup::{
@@ -78,8 +78,8 @@ struct Lookup {
 /// What concerns one participant.
 #[derive(Debug, Default)]
 struct Peer {
-    lookups: usize,
-    asked: usize,
+    lookups: Counter,
+    asked: Counter,
     /// It has left questions without any answer, and is not asked before this.
     silent: Option<MonoTime>,
     learned: Vec<TypeIdentifier>,
@@ -97,7 +97,7 @@ pub(crate) struct Lookups {
     queue: VecDeque<LookupKey>,
     /// Something changed since nobody in the queue could go on.
     stirred: bool,
-    asked: usize,
+    asked: Counter,
     last_number: u32,
     /// No answer is late before this.
     wakeup: Option<MonoTime>,
@@ -127,7 +127,7 @@ impl Lookups {
             lookups: BTreeMap::new(),
             queue: VecDeque::new(),
             stirred: false,
-            asked: 0,
+            asked: Counter::ZERO,
             last_number: 0,
             wakeup: None,
             finished: Vec::new(),
@@ -148,7 +148,7 @@ impl Lookups {
     pub(crate) fn remove_peer(&mut self, prefix: GuidPrefix, library: &mut TypeLibrary) {
         let Some(peer) = self.peers.remove(&prefix) else { return };
         peer.learned.iter().for_each(|id| library.forget(id));
-        self.asked = self.asked.saturating_sub(peer.asked);
+        self.asked.subtract(peer.asked.get());
         self.stirred = true;
         let keys: Vec<LookupKey> = self.keys_of(prefix).cloned().collect();
         self.turned_away.remove(&prefix);
@@ -180,12 +180,12 @@ impl Lookups {
         mut announced: Vec<TypeIdentifier>,
     ) -> Result<(), &'static str> {
         let peer = self.peers.get_mut(&key.0).ok_or(NO_SERVICE)?;
-        if peer.lookups >= MAX_LOOKUPS_OF_ONE || self.lookups.len() >= MAX_LOOKUPS {
+        if peer.lookups.get() >= MAX_LOOKUPS_OF_ONE || self.lookups.len() >= MAX_LOOKUPS {
             self.turned_away.insert(key.0);
             self.too_many = self.too_many.saturating_add(1);
             return Err(TOO_MANY);
         }
-        peer.lookups = peer.lookups.saturating_add(1);
+        peer.lookups.add(1);
         announced.truncate(MAX_IDS);
         let lookup = Lookup {
             state: State::Queued,
@@ -206,7 +206,7 @@ impl Lookups {
     /// One lookup more has room: a participant that was turned away gets another chance.
     fn room_came(&mut self) {
         let has_room = |prefix: &&GuidPrefix| {
-            self.peers.get(prefix).is_some_and(|peer| peer.lookups < MAX_LOOKUPS_OF_ONE)
+            self.peers.get(prefix).is_some_and(|peer| peer.lookups.get() < MAX_LOOKUPS_OF_ONE)
         };
         if let Some(prefix) = self.turned_away.iter().find(has_room).copied() {
             self.turned_away.remove(&prefix);
@@ -233,7 +233,7 @@ impl Lookups {
             }
             if peer.silent.is_some_and(|until| until > now) {
                 self.end(now, &key, Some(SILENT));
-            } else if peer.asked >= MAX_ASKED_OF_ONE || self.asked >= MAX_ASKED {
+            } else if peer.asked.get() >= MAX_ASKED_OF_ONE || self.asked.get() >= MAX_ASKED {
                 self.queue.push_back(key);
             } else if let Some(request) = self.ask(now, &key, library) {
                 return Some((key.0, request));
@@ -265,9 +265,9 @@ impl Lookups {
         lookup.numbers.push_back(number);
         lookup.asked.clone_from(&type_ids);
         lookup.attempts = lookup.attempts.saturating_add(1);
-        self.asked = self.asked.saturating_add(1);
+        self.asked.add(1);
         if let Some(peer) = self.peers.get_mut(&key.0) {
-            peer.asked = peer.asked.saturating_add(1);
+            peer.asked.add(1);
         }
         self.wakeup = Some(self.wakeup.map_or(until, |wakeup| wakeup.min(until)));
         let participant = Guid::new(key.0, EntityId::PARTICIPANT);
@@ -378,9 +378,9 @@ impl Lookups {
     fn end_question(&mut self, key: &LookupKey) {
         self.stirred = true;
         if matches!(self.state(key), Some(State::Asked { .. })) {
-            self.asked = self.asked.saturating_sub(1);
+            self.asked.subtract(1);
             if let Some(peer) = self.peers.get_mut(&key.0) {
-                peer.asked = peer.asked.saturating_sub(1);
+                peer.asked.subtract(1);
             }
         }
     }
@@ -406,7 +406,7 @@ impl Lookups {
                     self.recovered.push(key.0);
                 }
                 if let Some(peer) = self.peers.get_mut(&key.0) {
-                    peer.lookups = peer.lookups.saturating_sub(1);
+                    peer.lookups.subtract(1);
                 }
                 self.room_came();
             }

@@ -5,7 +5,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{EntityId, Guid, GuidPrefix, MonoTime, Now};
+use dunlin_core::{Counter, EntityId, Guid, GuidPrefix, MonoTime, Now};
 use dunlin_rtps::Reader;
 use dunlin_wire::{ReceiverState, Submessage};
 
@@ -64,7 +64,7 @@ pub(crate) struct Service {
     /// No line has anything to do before this.
     wakeup: Option<MonoTime>,
     /// Octets of messages that were not acknowledged, of all lines.
-    waiting_octets: usize,
+    waiting_octets: Counter,
     /// Questions that are answered when the answers before them were acknowledged.
     pub(crate) waiting: Waiting,
     /// When they are looked at again if nobody acknowledges anything: others may have made room, or be gone.
@@ -89,7 +89,7 @@ impl Service {
             lines: BTreeMap::new(),
             past: [Past::default(); 2],
             wakeup: None,
-            waiting_octets: 0,
+            waiting_octets: Counter::ZERO,
             waiting: Waiting::default(),
             again: None,
             collected: Collector::default(),
@@ -132,7 +132,7 @@ impl Service {
                 self.reader_mut(way).unmatch_writer(writer);
             }
             if let Some(line) = self.lines.remove(&(prefix, way)) {
-                self.waiting_octets = self.waiting_octets.saturating_sub(line.waiting_octets());
+                self.waiting_octets.subtract(line.waiting_octets());
                 let past = self.past_mut(way);
                 *past = past.max(line.past());
             }
@@ -175,8 +175,8 @@ impl Service {
             .or_insert_with(|| Line::new(now, guid, peer, way.reader(), config.max_message_size, past, out));
         let before = line.waiting_octets();
         let result = call(line, out);
-        let others = self.waiting_octets.saturating_sub(before);
-        self.waiting_octets = others.saturating_add(line.waiting_octets());
+        self.waiting_octets.subtract(before);
+        self.waiting_octets.add(line.waiting_octets());
         if let Some(due) = line.next_deadline() {
             self.wakeup = Some(self.wakeup.map_or(due, |wakeup| wakeup.min(due)));
         }
@@ -185,7 +185,7 @@ impl Service {
 
     pub(crate) fn has_room_for_answer(&self, prefix: GuidPrefix) -> bool {
         let line = self.lines.get(&(prefix, Way::Answers));
-        line.is_none_or(Line::has_room) && self.waiting_octets < MAX_WAITING_OCTETS
+        line.is_none_or(Line::has_room) && self.waiting_octets.get() < MAX_WAITING_OCTETS
     }
 
     pub(crate) fn on_timer(&mut self, now: Now, out: &mut Outbox) {

@@ -9,7 +9,7 @@ use alloc::{
     vec::Vec,
 };
 
-use dunlin_core::GuidPrefix;
+use dunlin_core::{Counter, GuidPrefix};
 
 /// Octets of the questions of one participant that wait.
 const MAX_OCTETS_OF_ONE: usize = 64 * 1024;
@@ -22,7 +22,7 @@ const OVERHEAD: usize = 32;
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     questions: BTreeMap<GuidPrefix, VecDeque<Box<[u8]>>>,
-    octets: usize,
+    octets: Counter,
 }
 
 fn size_of(question: &[u8]) -> usize {
@@ -51,9 +51,9 @@ impl Waiting {
         let there = self.questions.get(&from);
         let of_one = there.into_iter().flatten().map(|question| size_of(question)).sum::<usize>();
         let fits = of_one.saturating_add(size) <= MAX_OCTETS_OF_ONE
-            && self.octets.saturating_add(size) <= MAX_OCTETS;
+            && self.octets.get().saturating_add(size) <= MAX_OCTETS;
         if fits {
-            self.octets = self.octets.saturating_add(size);
+            self.octets.add(size);
             self.questions.entry(from).or_default().push_back(question.into());
         }
         fits
@@ -66,14 +66,14 @@ impl Waiting {
         if questions.is_empty() {
             self.questions.remove(&from);
         }
-        self.octets = self.octets.saturating_sub(size_of(&question));
+        self.octets.subtract(size_of(&question));
         Some(question)
     }
 
     /// A participant is gone.
     pub(crate) fn forget(&mut self, from: GuidPrefix) {
         for question in self.questions.remove(&from).into_iter().flatten() {
-            self.octets = self.octets.saturating_sub(size_of(&question));
+            self.octets.subtract(size_of(&question));
         }
     }
 }

@@ -286,9 +286,10 @@ impl CacheSink<'_> {
 
 impl DeliverySink for CacheSink<'_> {
     fn deliver(&mut self, now: Now, change: &Received<'_>) -> Delivery {
-        // A writer is unmatched under the protocol's lock, so this finds it.
+        // A writer is unmatched under the protocol's lock, so this finds it whatever was sent.
         let known = self.recent.filter(|writer| writer.guid == change.writer);
         let known = known.or_else(|| matching::find(self.writers, change.writer).map(|writer| &**writer));
+        debug_assert!(known.is_some(), "only matched writers deliver: {}", change.writer);
         let Some(writer) = known else { return Delivery::Dropped };
         self.recent = known;
         if let Some(ahead) = self.store.ahead(now, change.source_timestamp) {
