@@ -18,6 +18,7 @@
 //! needs no lock either.
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 #![cfg_attr(
     not(test),
     deny(

@@ -28,6 +28,7 @@
 //!
 //! Nothing here reads a clock, opens a socket, starts a thread or looks at the environment.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 
 mod address;
 mod application;
