@@ -86,6 +86,20 @@ impl Config {
         problems.into_result()
     }
 
+    /// Sets keys from texts `section.key=value`, as programs are given them on the command line.
+    ///
+    /// # Errors
+    /// Those of [`set`](Self::set), and a text without `=`.
+    pub fn set_all(&mut self, assignments: &[String]) -> Result<(), ConfigError> {
+        for assignment in assignments {
+            let parts = assignment.split_once('=');
+            let no_value = || ConfigError::one(Origin::Code, format!("'{assignment}' is not KEY=VALUE"));
+            let (key, value) = parts.ok_or_else(no_value)?;
+            self.set(key, value)?;
+        }
+        Ok(())
+    }
+
     /// The value of `section.key` as it would stand in a file.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<String> {

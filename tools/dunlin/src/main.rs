@@ -153,11 +153,7 @@ fn import(file: &Path) -> Result<(String, String)> {
 
 fn config(set: &[String]) -> Result<Config> {
     let mut config = Config::load()?;
-    for assignment in set {
-        let (key, value) =
-            assignment.split_once('=').with_context(|| format!("'{assignment}' is not KEY=VALUE"))?;
-        config.set(key, value)?;
-    }
+    config.set_all(set)?;
     config.check()?;
     Ok(config)
 }

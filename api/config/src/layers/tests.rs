@@ -115,6 +115,17 @@ fn unknown_names_are_refused_with_the_nearest_known_one() {
 }
 
 #[test]
+fn keys_are_set_from_the_command_line() {
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let mut config = Config::default();
+    config.set_all(&texts(&["network.ipv6=true", "fault.loss=0.5%"])).unwrap();
+    assert!(config.network.ipv6);
+    let error = |given: &str| Config::default().set_all(&texts(&[given])).unwrap_err().to_string();
+    assert_eq!(error("network.ipv6"), "set in code: 'network.ipv6' is not KEY=VALUE");
+    assert!(error("network.ipv5=true").contains("unknown key network.ipv5"));
+}
+
+#[test]
 fn values_that_do_not_fit_are_refused_with_what_was_expected() {
     assert_eq!(
         text_error("[discovery]\nlease_duration = 10"),
