@@ -2,8 +2,10 @@
 #![forbid(unsafe_code)]
 
 mod peer;
+pub mod staged;
 mod tool;
 mod types;
+pub mod verdicts;
 
 pub use peer::{Peer, Vendor};
 pub use tool::Tool;

@@ -2,15 +2,15 @@
 
 use crate::eventually;
 use anyhow::{Context, Result, ensure};
-use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread::JoinHandle;
 
 /// A running command of `dunlin`; ended when dropped.
 #[derive(Debug)]
 pub struct Tool {
     child: Child,
-    output: ChildStdout,
+    output: Option<JoinHandle<std::io::Result<String>>>,
 }
 
 /// `DUNLIN_TOOL`, or what was built beside the tests.
@@ -38,10 +38,12 @@ impl Tool {
             .spawn()
             .context("the tool is not there: run `make interop`, or cargo build -p dunlin-cli")?;
         let output = child.stdout.take().context("no standard output")?;
-        Ok(Self { child, output })
+        // All the time, so that it never waits for a reader.
+        let output = std::thread::spawn(|| std::io::read_to_string::<ChildStdout>(output));
+        Ok(Self { child, output: Some(output) })
     }
 
-    /// Waits for the end, and returns what was printed: no more than a pipe holds.
+    /// Waits for the end, and returns what was printed.
     ///
     /// # Errors
     /// When it does not end, or fails.
@@ -58,8 +60,8 @@ impl Tool {
     pub fn answer(mut self) -> Result<(bool, String)> {
         let child = &mut self.child;
         let status = eventually("the end of the tool", || Ok(child.try_wait()?))?;
-        let mut text = String::new();
-        self.output.read_to_string(&mut text)?;
+        let output = self.output.take().context("no standard output")?;
+        let text = output.join().map_err(|_| anyhow::anyhow!("nobody reads what the tool prints"))??;
         Ok((status.success(), text))
     }
 

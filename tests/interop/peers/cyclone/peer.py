@@ -1,5 +1,5 @@
 """Cyclone DDS as a peer: `peer.py ROLE DOMAIN`, roles shape-pub, shape-sub, video-pub, video-sub,
-report-pub, report-sub, type-ask, mismatched. PEER_KEEP_LAST is the depth of a KEEP_LAST history in place of KEEP_ALL.
+report-pub, report-sub, type-ask, mismatched, staged. PEER_KEEP_LAST is the depth of a KEEP_LAST history in place of KEEP_ALL.
 
 Speaks the line protocol of tests/interop/README.md on standard input and output.
 """
@@ -12,6 +12,7 @@ import time
 import zlib
 
 import mismatched
+import staged
 import topic_types
 from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication
 from cyclonedds.core import InstanceState
@@ -162,8 +163,8 @@ class Asker:
 
 def main():
     role, domain = sys.argv[1], int(sys.argv[2])
-    if role == "type-ask":
-        asker = Asker(domain)
+    if role in ("type-ask", "staged"):
+        asker = Asker(domain) if role == "type-ask" else staged.Stage(domain)
         say("ready")
         for line in sys.stdin:
             words = line.split()

@@ -1,4 +1,4 @@
-// Fast DDS as a peer: `fastdds_peer ROLE DOMAIN [xcdr2]`, roles shape-pub, shape-sub, video-pub, video-sub.
+// Fast DDS as a peer: `fastdds_peer ROLE DOMAIN [xcdr2]`, roles shape-pub, shape-sub, video-pub, video-sub, staged.
 // `xcdr2` is the representation of a publisher; Fast DDS 2 has only XCDR1.
 // PEER_FILTER, EXPRESSION or EXPRESSION|PARAMETER|…, makes shape-sub a reader of a content-filtered topic (Fast DDS 2).
 // PEER_DATA_ADDRESS is an address at which it announces to receive data, apart from discovery.
@@ -34,6 +34,8 @@
 
 using namespace eprosima::fastdds::dds;
 using Clock = std::chrono::steady_clock;
+
+#include "staged.hpp"
 
 // Uses TCP in place of UDP if the environment says so.
 static bool use_tcp(DomainParticipantQos& qos) {
@@ -228,15 +230,30 @@ static int run(const std::string& direction, const std::string& topic_name, int 
     return 0;
 }
 
+static int stage(int domain) {
+    DomainParticipant* participant = make_participant(domain);
+    Stage stage(participant);
+    say("ready");
+    std::string line;
+    while (std::getline(std::cin, line) && line != "quit") {
+        std::istringstream words(line);
+        say(stage.command(words));
+    }
+    participant->delete_contained_entities();
+    DomainParticipantFactory::get_instance()->delete_participant(participant);
+    return 0;
+}
+
 int main(int argc, char** argv) {
     const bool xcdr2 = argc == 4 && std::string(argv[3]) == "xcdr2";
     if (argc != 3 && !(xcdr2 && speaks_xcdr2)) {
-        std::cerr << "usage: fastdds_peer shape-pub|shape-sub|video-pub|video-sub DOMAIN [xcdr2]" << std::endl;
+        std::cerr << "usage: fastdds_peer shape-pub|shape-sub|video-pub|video-sub|staged DOMAIN [xcdr2]" << std::endl;
         return 2;
     }
     const std::string role = argv[1];
     const std::string direction = role.substr(role.find('-') + 1);
     const int domain = std::stoi(argv[2]);
+    if (role == "staged") return stage(domain);
     return role.rfind("shape", 0) == 0 ? run<ShapeType>(direction, "Square", domain, xcdr2)
                                        : run<VideoFrame>(direction, "Video", domain, xcdr2);
 }

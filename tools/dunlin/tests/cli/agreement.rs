@@ -11,8 +11,10 @@ use dunlin::qos::LivelinessKind::{Automatic, ManualByTopic};
 use dunlin::qos::PresentationAccessScope::{Group, Topic};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos};
 use dunlin::{DdsType, DomainParticipant, Duration};
+use dunlin_interop::verdicts::{
+    Verdict, Verdicts, differing, of_explanation, of_graph, of_ls, of_pairs, of_top,
+};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 #[derive(DdsType, Clone, Debug, Default)]
@@ -28,69 +30,15 @@ struct Longer {
     more: u32,
 }
 
-/// Of a topic: pairs, those that match, those of which nothing keeps samples from arriving.
-type Verdict = (usize, usize, usize);
-type Verdicts = BTreeMap<String, Verdict>;
-
-fn array(value: &Value) -> &[Value] {
-    value.as_array().unwrap()
-}
-
-fn named(topic: &Value, verdict: Verdict) -> (String, Verdict) {
-    (topic["name"].as_str().unwrap().to_owned(), verdict)
-}
-
-/// Of a list of pairs as `ls` and `why` have it.
-fn of_pairs(pairs: &Value) -> Verdict {
-    let pairs = array(pairs);
-    let matched = pairs.iter().filter(|pair| pair["matched"] == true);
-    let is_well = |pair: &&Value| pair["causes"].as_array().is_none_or(Vec::is_empty);
-    (pairs.len(), matched.clone().count(), matched.filter(is_well).count())
-}
-
 fn json(words: &[&str]) -> Value {
     serde_json::from_str(&text(words)).unwrap()
 }
 
-fn of_ls(common: &[&str]) -> Verdicts {
-    let answer = json(&[&["ls", "--json"], common].concat());
-    array(&answer["topics"]).iter().map(|topic| named(topic, of_pairs(&topic["pairs"]))).collect()
-}
-
-fn of_top(common: &[&str]) -> Verdicts {
-    let answer = json(&[&["top", "--json"], common].concat());
-    let number = |value: &Value| usize::try_from(value.as_u64().unwrap()).unwrap();
-    let verdict =
-        |topic: &Value| (number(&topic["pairs"]), number(&topic["matched"]), number(&topic["well"]));
-    array(&answer["topics"]).iter().map(|topic| named(topic, verdict(topic))).collect()
-}
-
-/// Of each topic, whether all its arrows are well.
-fn of_graph(common: &[&str]) -> BTreeMap<String, bool> {
-    let answer = json(&[&["graph", "--format", "json"], common].concat());
-    let well = |topic: &Value| array(&topic["arrows"]).iter().all(|arrow| arrow["well"] == true);
-    array(&answer["topics"]).iter().map(|it| (it["name"].as_str().unwrap().to_owned(), well(it))).collect()
-}
-
-fn of_why(topic: &str, common: &[&str]) -> Verdict {
+fn why(topic: &str, common: &[&str]) -> Verdict {
     let words = [&["why", topic, "--json", "--domains", "none"], common].concat();
     // Its status says that something does not match.
     let output = crate::common::run(&words);
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-    of_pairs(&answer["pairs"])
-}
-
-fn of_explain(bystander: &DomainParticipant, topic: &str) -> Verdict {
-    // Types of others are known once somebody asks.
-    for guid in bystander.discovered_publications().iter().map(|writer| writer.guid) {
-        let _ = bystander.discovered_type(guid);
-    }
-    for guid in bystander.discovered_subscriptions().iter().map(|reader| reader.guid) {
-        let _ = bystander.discovered_type(guid);
-    }
-    let pairs = bystander.explain_topic(topic).pairs;
-    let well = pairs.iter().filter(|pair| pair.matched && pair.causes.is_empty()).count();
-    (pairs.len(), pairs.iter().filter(|pair| pair.matched).count(), well)
+    of_pairs(&serde_json::from_slice(&output.stdout).unwrap())
 }
 
 /// Every tool says of each topic what is expected.
@@ -99,24 +47,17 @@ fn check(bystander: &DomainParticipant, common: &[&str], expected: &[(&str, Verd
     // Until discovery and the exchange of types have come to an end.
     let deadline = Instant::now() + PATIENCE;
     let settled = |said: &dyn Fn() -> Verdicts, who: &str| loop {
-        let all = said();
-        if wanted.iter().all(|(name, verdict)| all.get(name) == Some(verdict)) {
+        let differ = differing(&wanted, &said());
+        if differ.is_empty() {
             return;
         }
-        let differ: Vec<_> = wanted
-            .iter()
-            .filter(|(name, verdict)| all.get(*name) != Some(*verdict))
-            .map(|(name, verdict)| (name, verdict, all.get(name)))
-            .collect();
-        assert!(Instant::now() < deadline, "{who}, expected and said: {differ:?}");
+        assert!(Instant::now() < deadline, "{who}, topics with what is expected and said: {differ:?}");
     };
-    settled(
-        &|| expected.iter().map(|(name, _)| ((*name).to_owned(), of_explain(bystander, name))).collect(),
-        "explain",
-    );
-    settled(&|| of_ls(common), "ls");
-    settled(&|| of_top(common), "top");
-    let graph = of_graph(common);
+    let explained = |name: &String| (name.clone(), of_explanation(bystander, name));
+    settled(&|| wanted.keys().map(explained).collect(), "explain");
+    settled(&|| of_ls(&json(&[&["ls", "--json"], common].concat())), "ls");
+    settled(&|| of_top(&json(&[&["top", "--json"], common].concat())), "top");
+    let graph = of_graph(&json(&[&["graph", "--format", "json"], common].concat()));
     for (name, (_, _, well)) in expected {
         // In each topic everybody is in the same boat.
         assert_eq!(graph[*name], *well > 0, "graph: {name}");
@@ -125,7 +66,7 @@ fn check(bystander: &DomainParticipant, common: &[&str], expected: &[(&str, Verd
         for some in expected.chunks(expected.len().div_ceil(3)) {
             scope.spawn(move || {
                 for (name, verdict) in some {
-                    assert_eq!(of_why(name, common), *verdict, "why: {name}");
+                    assert_eq!(why(name, common), *verdict, "why: {name}");
                 }
             });
         }
