@@ -124,6 +124,7 @@ impl BuiltinWriter {
             unicast: peer.locators.metatraffic_unicast.clone(),
             multicast: peer.locators.metatraffic_multicast.clone(),
             vendor: peer.vendor,
+            begun_set: None,
             filter: None,
             minimum_separation: Duration::ZERO,
         };

@@ -157,6 +157,14 @@ impl PublisherGroup {
         (!list.is_empty()).then(|| list.into())
     }
 
+    /// The first change of a writer in the set that is open, if it has written any.
+    pub(crate) fn begun_by(&self, member: &Membership) -> Option<SequenceNumber> {
+        let state = self.state.lock();
+        let coherent = state.depth > 0 && self.presentation.coherent_access;
+        (coherent && member.round == state.round && member.first > SequenceNumber::ZERO)
+            .then_some(member.first)
+    }
+
     /// The inline QoS of the change that ends a set at a writer; nothing if the writer had no part in it and need not
     /// say so.
     pub(crate) fn end(

@@ -17,6 +17,7 @@ pub(crate) fn reader_proxy(remote: &DiscoveredReader) -> ReaderProxyConfig {
         unicast: remote.unicast.to_vec(),
         multicast: remote.multicast.to_vec(),
         vendor: remote.vendor,
+        begun_set: None,
         filter: None,
         minimum_separation: Duration::ZERO,
     }

@@ -549,6 +549,9 @@ impl WriterSlot {
         if let Some(places) = core.direct_to(remote) {
             (proxy.unicast, proxy.multicast) = (places.to_vec(), Vec::new());
         }
+        if remote.subscriber_qos.presentation.coherent_access {
+            proxy.begun_set = core.group.as_ref().and_then(|group| group.begun_by(&core.member));
+        }
         proxy.filter = core.filters.find(remote);
         proxy.minimum_separation = core.filters.separation(remote);
         if matching::upsert(&mut core.readers, Arc::clone(remote)) {

@@ -5,6 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::*;
+use dunlin_buf::SharedBytes;
 use dunlin_cache::InstanceState;
 use dunlin_core::{Duration, EntityId, Locator, SequenceNumber, VendorId};
 use dunlin_engine::{
@@ -544,4 +545,88 @@ fn a_set_of_a_deleted_writer_stays_torn_when_the_next_writer_goes_on_with_it() {
     }
     let shown: Vec<u8> = net.take(1, &reader).iter().map(number).collect();
     assert_eq!((shown, reader.samples_lost()), (vec![3], 2), "one of each writer");
+}
+
+/// Numbers of the samples of a writer that were sent, and those of which GAPs said that they are not for their reader.
+fn sent_and_skipped(record: &[SharedBytes], writer: &WriterSlot) -> (Vec<i64>, Vec<i64>) {
+    let (mut sent, mut skipped, id) = (vec![], vec![], writer.guid().entity_id);
+    for datagram in record {
+        for submessage in Message::parse(datagram).expect("a message").submessages() {
+            match submessage.expect("understood").body {
+                Submessage::Data(data) if data.writer_id == id && data.payload.bytes().is_some() => {
+                    sent.push(data.writer_sn.0);
+                }
+                Submessage::Gap(gap) if gap.writer_id == id => {
+                    skipped.extend(gap.gap_start.0..gap.gap_list.base().0);
+                    skipped.extend(gap.gap_list.iter().map(|sn| sn.0));
+                }
+                _ => {}
+            }
+        }
+    }
+    skipped.sort_unstable();
+    skipped.dedup();
+    (sent, skipped)
+}
+
+/// A writer in whose set, which is open, the first sample is written.
+fn in_the_middle_of_a_set(
+    net: &mut Net,
+    scope: PresentationAccessScope,
+) -> (Arc<WriterSlot>, Arc<PublisherGroup>) {
+    let (writer, sets) = writer_of_sets(net, "T", scope);
+    net.settle();
+    sets.begin_set();
+    net.write(0, &writer, 1, &[1]).expect("no limit");
+    net.settle();
+    (writer, sets)
+}
+
+/// Writes the second and third sample of the set, its end, and a set of one sample behind it, while so many of a thousand
+/// datagrams are lost.
+fn write_the_rest(net: &mut Net, (writer, sets): &(Arc<WriterSlot>, Arc<PublisherGroup>), loss: u64) {
+    net.loss = loss;
+    (2..=3).for_each(|n| net.write(0, writer, n, &[n as u8]).expect("no limit"));
+    end_set(net, sets, writer);
+    net.settle();
+    sets.begin_set();
+    net.write(0, writer, 4, &[4]).expect("no limit");
+    end_set(net, sets, writer);
+    net.settle();
+}
+
+#[test]
+fn who_comes_in_the_middle_of_a_set_gets_a_gap_in_place_of_the_rest() {
+    for (scope, loss) in [PresentationAccessScope::Topic, BY_GROUP].into_iter().zip([0, 400]) {
+        let mut net = Net::started(2);
+        let publisher = in_the_middle_of_a_set(&mut net, scope);
+        let group = group(&net, scope);
+        let reader = reader(&mut net, "T", scope, &group, 0);
+        net.run_until(|_| !publisher.0.matched_readers().is_empty());
+        net.record = Some(vec![]);
+        write_the_rest(&mut net, &publisher, loss);
+        net.run_until(|_| !reader.is_empty());
+        let (sent, skipped) = sent_and_skipped(&net.record.take().expect("recorded"), &publisher.0);
+        let rest = [2, 3];
+        assert!(
+            rest.iter().all(|sn| !sent.contains(sn) && skipped.contains(sn)),
+            "{scope:?}: {sent:?}, {skipped:?}"
+        );
+        assert!(sent.iter().all(|sn| !skipped.contains(sn)), "{scope:?}: {sent:?}, {skipped:?}");
+        assert_eq!(net.take(1, &reader).iter().map(number).collect::<Vec<_>>(), [4], "{scope:?}");
+        assert_eq!(reader.samples_lost(), 0, "{scope:?}: none of it was for this reader");
+    }
+}
+
+#[test]
+fn who_shows_samples_by_themselves_gets_the_rest_of_a_set() {
+    let mut net = Net::started(2);
+    let publisher = in_the_middle_of_a_set(&mut net, PresentationAccessScope::Topic);
+    let reader = net.reader(1, "T", &DataReaderQos::default().reliable().keep_all());
+    net.settle();
+    net.record = Some(vec![]);
+    write_the_rest(&mut net, &publisher, 0);
+    let (sent, _) = sent_and_skipped(&net.record.take().expect("recorded"), &publisher.0);
+    assert!(sent.starts_with(&[2, 3]), "{sent:?}");
+    assert_eq!(net.take(1, &reader).iter().map(number).collect::<Vec<_>>(), [2, 3, 4]);
 }

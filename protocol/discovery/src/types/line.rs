@@ -136,6 +136,7 @@ impl Line {
             unicast,
             multicast,
             vendor: peer.vendor,
+            begun_set: None,
             filter: None,
             minimum_separation: Duration::ZERO,
         };

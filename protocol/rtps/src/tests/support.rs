@@ -349,6 +349,7 @@ pub(crate) fn reader_proxy(n: u8) -> ReaderProxyConfig {
         unicast: vec![host(guid.prefix)],
         multicast: vec![],
         vendor: VendorId::DUNLIN,
+        begun_set: None,
         filter: None,
         minimum_separation: dunlin_core::Duration::ZERO,
     }

@@ -4,7 +4,9 @@ use crate::{Change, Pacing};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Duration, Guid, GuidPrefix, Locator, LocatorKind, Path, Paths, VendorId, defaults};
+use dunlin_core::{
+    Duration, Guid, GuidPrefix, Locator, LocatorKind, Path, Paths, SequenceNumber, VendorId, defaults,
+};
 
 /// Decides for one reader which changes it need not get.
 ///
@@ -147,6 +149,9 @@ pub struct ReaderProxyConfig {
     pub multicast: Vec<Locator>,
     /// Maker of its implementation.
     pub vendor: VendorId,
+    /// The first change of a coherent set that has begun (RTPS 2.5 §9.6.4.2 PID_COHERENT_SET): one that comes in the middle of it, and
+    /// gets nothing from before, is not sent the rest of it.
+    pub begun_set: Option<SequenceNumber>,
     /// What it does not want.
     pub filter: Option<Arc<dyn ReaderFilter>>,
     /// Of an instance it wants one sample in this time, and the last one (DDS 1.4 §2.2.3.12); zero or infinite if it is sent all.

@@ -54,6 +54,9 @@ impl Writer {
         let before = self.readers.recall(reader.guid, life).filter(|_| reliable);
         let start = before.map_or(start, |acked| acked.min(start));
         let mut proxy = ReaderProxy::new(reader, reliable, start);
+        if wants_history || before.is_some() {
+            proxy.cfg.begun_set = None;
+        }
         proxy.history_end = self.transmission.pushed();
         proxy.flow = self.has_window(&proxy).then(|| Box::new(self.new_flow(now.mono, &proxy)));
         proxy.silence = self.inactivity.silence(proxy.delays_answers()).filter(|_| reliable).map(Box::new);

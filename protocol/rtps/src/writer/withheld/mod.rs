@@ -139,7 +139,7 @@ impl Withheld {
         let (mut memo, mut opinions, mut changed) = (Memo::default(), Opinions::default(), false);
         for proxy in readers.iter_mut().filter(|proxy| proxy.is_sent_new_data()) {
             let too_soon = proxy.is_too_soon(now, change, self.decided_through);
-            let elsewhere = self.directs && is_for_another(change, proxy.guid());
+            let elsewhere = self.is_for_others(proxy, change);
             let ReaderProxy { cfg, rejecting, separation, .. } = proxy;
             let rejects =
                 too_soon || elsewhere || cfg.filter.as_ref().is_some_and(|filter| memo.ask(filter, change));
@@ -152,6 +152,11 @@ impl Withheld {
         (opinions, changed)
     }
 
+    /// Whether a change is for others, whatever the reader's filter says.
+    fn is_for_others(&self, proxy: &ReaderProxy, change: &Change) -> bool {
+        (self.directs && is_for_another(change, proxy.guid())) || proxy.came_after_the_begin(change)
+    }
+
     /// Whether a change that would share a datagram with the one before it is for the same readers.
     pub(super) fn is_for_the_same(
         &self,
@@ -161,7 +166,7 @@ impl Withheld {
     ) -> bool {
         let mut memo = Memo::default();
         let same = readers.iter().filter(|proxy| proxy.is_sent_new_data()).all(|proxy| {
-            let elsewhere = self.directs && is_for_another(change, proxy.guid());
+            let elsewhere = self.is_for_others(proxy, change);
             let rejects =
                 elsewhere || proxy.cfg.filter.as_ref().is_some_and(|filter| memo.ask(filter, change));
             rejects == proxy.rejecting && proxy.separation.is_none()
