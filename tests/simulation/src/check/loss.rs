@@ -336,6 +336,14 @@ impl Pair<'_> {
         all && !self.durable() && matches!(reason, Reason::Released | Reason::Parted)
     }
 
+    /// Whether the coherent set of a change had begun before they met for the first time: its rest is not for the reader.
+    fn came_in_the_middle(&self, number: u64) -> bool {
+        let [(met, _)] = self.by_writer else { return false };
+        let set = self.change(number).and_then(|change| change.set);
+        let begun = |earlier: &Written| earlier.set == set && earlier.at <= *met;
+        self.requested.coherent && set.is_some() && self.changes.iter().any(begun)
+    }
+
     /// What a reader that keeps nothing to itself is owed.
     fn owed(&self) -> Verdict {
         let judged = !self.requested.exclusive && self.requested.separation == 0 && !self.stale;
@@ -349,7 +357,7 @@ impl Pair<'_> {
         for number in lacks {
             match self.reason(number) {
                 None => verdict.missing.push(number),
-                Some(reason) if self.is_counted(reason) => {
+                Some(reason) if self.is_counted(reason) && !self.came_in_the_middle(number) => {
                     verdict.must += u64::from(self.change(number).is_some_and(|change| change.at > unheard));
                 }
                 Some(_) => {}
@@ -531,6 +539,22 @@ mod tests {
         let mut story = Story::new([1, 2, 3, 8, 9, 10]);
         story.by_reader = vec![(2, Some(35)), (75, None)];
         assert_eq!(story.verdict(), (0, 0, vec![4, 5, 6, 7]));
+    }
+
+    #[test]
+    fn the_rest_of_a_set_that_had_begun_before_they_met_is_not_lost() {
+        // Number 5 is released, which is in a set with 3 and 4.
+        let must = |met: Nanos, coherent: bool| {
+            let mut story = Story::new((1..=10).filter(|n| *n != 5));
+            (story.by_writer, story.inactive) = (vec![(met, None)], vec![(45, Some(95))]);
+            story.offered.max_samples = Some(4);
+            story.changes[2..5].iter_mut().for_each(|change| change.set = Some(0));
+            (story.offered.coherent, story.requested.coherent) = (coherent, coherent);
+            story.verdict().0
+        };
+        assert_eq!(must(35, true), 0);
+        assert_eq!(must(35, false), 1, "who does not ask for coherent access gets the rest");
+        assert_eq!(must(25, true), 1);
     }
 
     #[test]
