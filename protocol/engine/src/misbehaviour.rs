@@ -91,7 +91,7 @@ mod tests {
 
     fn prefix(n: usize) -> GuidPrefix {
         let mut octets = [1; 12];
-        octets[..8].copy_from_slice(&n.to_be_bytes());
+        octets[..8].copy_from_slice(&u64::try_from(n).unwrap().to_be_bytes());
         GuidPrefix(octets)
     }
 
