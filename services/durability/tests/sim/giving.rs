@@ -3,7 +3,7 @@
 use crate::support::*;
 use dunlin::qos::{PublisherQos, SubscriberQos, TopicQos};
 use dunlin::sim::{Node, Result, Sim};
-use dunlin::{DdsType, DomainParticipant, Duration, WaitForError};
+use dunlin::{DomainParticipant, Duration, WaitForError};
 use std::sync::{Arc, Mutex};
 
 /// So many positions of one instance are kept of a writer that has gone.
@@ -176,13 +176,6 @@ fn when_nobody_asks_for_the_first_contract_another_one_counts() {
         }
         Ok(())
     });
-}
-
-#[derive(DdsType, Clone, Debug, Default)]
-struct Picture {
-    #[dds(key)]
-    id: u32,
-    octets: Vec<u8>,
 }
 
 /// While nothing can be written, what waits is bounded in octets; what found no room comes again.

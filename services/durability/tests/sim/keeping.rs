@@ -1,9 +1,9 @@
 //! What a late joiner gets from a service when the writer has gone.
 
 use crate::support::*;
+use dunlin::InstanceState;
 use dunlin::qos::{DestinationOrderKind, DurabilityKind, PublisherQos, TopicQos};
 use dunlin::sim::{Result, Sim};
-use dunlin::{DdsType, InstanceState};
 
 /// Writes ten positions of three instances.
 fn write_tracks(sim: &mut Sim, node: &dunlin::sim::Node, writer: &dunlin::DataWriter<Track>) -> Result {
@@ -298,13 +298,6 @@ fn a_history_longer_than_what_may_be_on_its_way_comes_whole() {
     let late = reader(&mut sim, &b, &reader_qos()).unwrap();
     sim.run_until(|| late.stats().delivered >= 6000, secs(120)).unwrap();
     assert_eq!(values(&take(&b, &late)), (0..6000).map(|position| (1, position)).collect::<Vec<_>>());
-}
-
-#[derive(DdsType, Clone, Debug, Default)]
-struct Picture {
-    #[dds(key)]
-    id: u32,
-    octets: Vec<u8>,
 }
 
 /// A back end that is slow gets no more at a time than it can commit before it is thought away.

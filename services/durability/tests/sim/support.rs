@@ -21,6 +21,14 @@ pub struct Track {
     pub position: i64,
 }
 
+/// Of many octets.
+#[derive(DdsType, Clone, Debug, Default)]
+pub struct Picture {
+    #[dds(key)]
+    pub id: u32,
+    pub octets: Vec<u8>,
+}
+
 pub fn track(id: u32, position: i64) -> Track {
     Track { id, position }
 }
