@@ -37,10 +37,7 @@ const MOST_NAMED: usize = 100;
 
 fn config(arguments: &Arguments) -> Result<ServerConfig> {
     let mut base = Config::load().context("configuration")?;
-    for set in &arguments.set {
-        let (key, value) = set.split_once('=').with_context(|| format!("--set {set}: give KEY=VALUE"))?;
-        base.set(key, value)?;
-    }
+    base.set_all(&arguments.set)?;
     let domain = arguments.domain.unwrap_or(base.domain.id);
     Ok(ServerConfig { domain, port: arguments.port, base })
 }

@@ -31,10 +31,7 @@ struct Arguments {
 
 fn config(arguments: &Arguments) -> Result<DaemonConfig> {
     let mut base = Config::load().context("configuration")?;
-    for set in &arguments.set {
-        let (key, value) = set.split_once('=').with_context(|| format!("--set {set}: give KEY=VALUE"))?;
-        base.set(key, value)?;
-    }
+    base.set_all(&arguments.set)?;
     let domain = arguments.domain.unwrap_or(base.domain.id);
     Ok(DaemonConfig { domain, base })
 }

@@ -89,11 +89,7 @@ fn rate(text: &str) -> Result<f64, String> {
 
 fn options(arguments: &Arguments) -> Result<PlayerOptions> {
     let mut config = Config::load()?;
-    for assignment in &arguments.set {
-        let parts = assignment.split_once('=');
-        let (key, value) = parts.with_context(|| format!("'{assignment}' is not KEY=VALUE"))?;
-        config.set(key, value)?;
-    }
+    config.set_all(&arguments.set)?;
     let mut options = PlayerOptions::new(arguments.domain.unwrap_or(config.domain.id));
     options.config = Some(config);
     options.topics = Names { allow: arguments.topic.clone(), deny: arguments.exclude.clone() };
