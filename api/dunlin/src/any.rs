@@ -110,7 +110,9 @@ impl ReadCondition {
     }
 }
 
-/// A topic of any type. Cheap to clone; keeps the topic alive.
+/// A topic of any type: what listeners are handed, and what tools use that do not know the type.
+/// [`typed`](AnyTopic::typed) gives it
+/// back with its type. Cheap to clone; keeps the topic alive.
 #[derive(Clone)]
 pub struct AnyTopic(pub(crate) Arc<TopicInner>);
 

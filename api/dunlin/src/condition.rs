@@ -61,7 +61,10 @@ impl fmt::Debug for Condition {
     }
 }
 
-/// A condition that the application sets and clears.
+/// A condition that the application sets and clears, so that one thread ends the wait of another.
+///
+/// Attach its [`condition`](Self::condition) to a [`WaitSet`], and call [`set_trigger_value`](Self::set_trigger_value) from any
+/// thread. It stays true until it is set to false.
 #[derive(Clone, Debug)]
 pub struct GuardCondition {
     value: Arc<AtomicBool>,
@@ -213,6 +216,10 @@ impl From<CannotWait> for WaitError {
 }
 
 /// Blocks a thread until one of several conditions is true.
+///
+/// The order of calls: [`attach_condition`](Self::attach_condition) once for each condition; then, in a loop,
+/// [`wait`](Self::wait), and take the samples or read the statuses that made the conditions true. A condition that is still
+/// true ends the next wait at once.
 #[derive(Debug, Default)]
 pub struct WaitSet {
     core: Arc<WaitCore>,
@@ -259,7 +266,7 @@ impl WaitSet {
     /// detach_condition.
     ///
     /// # Errors
-    /// [`WaitError::NotAttached`].
+    /// [`WaitError::NotAttached`] if it is not attached, or was deleted.
     pub fn detach_condition(&self, condition: &Condition) -> Result<(), WaitError> {
         let mut conditions = self.list();
         let position = conditions.iter().position(|c| c == condition).ok_or(WaitError::NotAttached)?;
@@ -306,7 +313,7 @@ impl WaitSet {
     /// [`wait`](Self::wait) for async code, on any executor and without a time-out: dropping the future gives up.
     ///
     /// # Errors
-    /// [`WaitError::AlreadyWaiting`].
+    /// [`WaitError::AlreadyWaiting`] while another thread or task waits with this wait-set.
     pub async fn wait_async(&self) -> Result<Vec<Condition>, WaitError> {
         let _alone = self.begin()?;
         let active = poll_fn(|context| {

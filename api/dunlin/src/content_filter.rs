@@ -4,17 +4,22 @@ use crate::derived_topic::DerivedTopic;
 use crate::entity::EntityError;
 use crate::error::{CreateEntityError, ExpressionError};
 use crate::mutex::lock;
-use crate::participant::{DomainParticipant, ParticipantInner};
-use crate::reader_inner::ReaderInner;
 use crate::topic::{Topic, TopicInner};
 use dunlin_cdr::TopicType;
 use dunlin_engine::{ContentFilter, ContentFilterProperty};
 use dunlin_filter::Filter;
-use dunlin_qos::DataReaderQos;
 use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, Weak};
+
+/// A reader of a content-filtered topic, as far as the topic has to know it.
+pub(crate) trait FilteredReader: Send + Sync {
+    fn is_deleted(&self) -> bool;
+
+    /// Applies changed parameters.
+    fn apply_content_filter(&self, filter: &Arc<ContentFilter>);
+}
 
 /// What all handles of one content-filtered topic and its readers share.
 pub(crate) struct FilteredTopicInner {
@@ -22,7 +27,7 @@ pub(crate) struct FilteredTopicInner {
     pub topic: Arc<TopicInner>,
     expression: String,
     state: Mutex<State>,
-    readers: Mutex<Vec<Weak<ReaderInner>>>,
+    readers: Mutex<Vec<Weak<dyn FilteredReader>>>,
     deleted: AtomicBool,
 }
 
@@ -99,13 +104,13 @@ impl FilteredTopicInner {
     ///
     /// # Errors
     /// The topic was deleted.
-    pub(crate) fn add_reader(&self, reader: &Arc<ReaderInner>) -> Result<(), CreateEntityError> {
+    pub(crate) fn add_reader(&self, reader: Weak<dyn FilteredReader>) -> Result<(), CreateEntityError> {
         let mut readers = lock(&self.readers);
         if self.is_deleted() {
             return Err(CreateEntityError::AlreadyDeleted);
         }
         readers.retain(|reader| reader.strong_count() > 0);
-        readers.push(Arc::downgrade(reader));
+        readers.push(reader);
         Ok(())
     }
 
@@ -147,13 +152,6 @@ impl DerivedTopic for FilteredTopicInner {
     }
 }
 
-/// One whose readers get what they show from readers of the topics that it is made of.
-pub(crate) trait JoinedTopic: DerivedTopic {
-    /// The readers behind a reader of it, disabled, with this QoS: what arrives at them becomes what `rows` shows.
-    fn readers_behind(self: Arc<Self>, rows: &Arc<ReaderInner>, qos: &DataReaderQos)
-    -> Vec<Arc<ReaderInner>>;
-}
-
 /// A topic of which only the samples that satisfy a condition are received. Cheap to clone.
 ///
 /// Made by [`DomainParticipant::create_contentfilteredtopic`](crate::DomainParticipant::create_contentfilteredtopic);
@@ -188,12 +186,6 @@ impl<T: TopicType> ContentFilteredTopic<T> {
         Topic::new(Arc::clone(&self.inner.topic))
     }
 
-    /// get_participant; `None` once it is gone.
-    #[must_use]
-    pub fn participant(&self) -> Option<DomainParticipant> {
-        self.inner.topic.participant.upgrade().map(DomainParticipant::from_inner)
-    }
-
     /// get_filter_expression.
     #[must_use]
     pub fn filter_expression(&self) -> &str {
@@ -225,73 +217,5 @@ impl<T: TopicType> Clone for ContentFilteredTopic<T> {
 impl<T: TopicType> std::fmt::Debug for ContentFilteredTopic<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "ContentFilteredTopic('{}', {})", self.inner.name, self.inner.expression)
-    }
-}
-
-/// What a reader can be created for: a [`Topic`], a [`ContentFilteredTopic`] or a [`MultiTopic`](crate::MultiTopic)
-/// (DDS 1.4 §2.2.2.3.1).
-pub trait TopicDescription: sealed::Source {
-    /// The type of the samples.
-    type Data: TopicType;
-}
-
-impl<T: TopicType> TopicDescription for Topic<T> {
-    type Data = T;
-}
-
-impl<T: TopicType> TopicDescription for ContentFilteredTopic<T> {
-    type Data = T;
-}
-
-pub(crate) mod sealed {
-    use super::{ContentFilteredTopic, FilteredTopicInner, JoinedTopic};
-    use crate::topic::{Topic, TopicInner};
-    use dunlin_cdr::TopicType;
-    use std::sync::Arc;
-
-    /// Where samples come from.
-    pub trait Source {
-        /// The topic and its filter.
-        #[doc(hidden)]
-        fn source(&self) -> TopicSource;
-    }
-
-    /// A topic, perhaps with a filter or a join.
-    #[derive(Clone)]
-    pub struct TopicSource {
-        pub(crate) topic: Arc<TopicInner>,
-        pub(crate) filter: Option<Arc<FilteredTopicInner>>,
-        pub(crate) multi: Option<Arc<dyn JoinedTopic>>,
-    }
-
-    impl TopicSource {
-        pub(crate) fn of_topic(topic: &Arc<TopicInner>) -> Self {
-            Self { topic: Arc::clone(topic), filter: None, multi: None }
-        }
-
-        /// A topic of this participant alone, whose readers show what comes to those behind them.
-        pub(crate) fn joined(topic: &Arc<TopicInner>, multi: Arc<dyn JoinedTopic>) -> Self {
-            Self { multi: Some(multi), ..Self::of_topic(topic) }
-        }
-    }
-
-    impl<T: TopicType> Source for Topic<T> {
-        fn source(&self) -> TopicSource {
-            TopicSource::of_topic(&self.inner)
-        }
-    }
-
-    impl<T: TopicType> Source for ContentFilteredTopic<T> {
-        fn source(&self) -> TopicSource {
-            let filter = Some(Arc::clone(&self.inner));
-            TopicSource { filter, ..TopicSource::of_topic(&self.inner.topic) }
-        }
-    }
-}
-
-impl ParticipantInner {
-    /// Whether a topic belongs to this participant.
-    pub(crate) fn owns(&self, topic: &TopicInner) -> bool {
-        std::ptr::eq(topic.participant.as_ptr(), self)
     }
 }

@@ -5,13 +5,12 @@ use crate::builtin::{
 };
 use crate::condition::StatusCondition;
 use crate::content_filter::ContentFilteredTopic;
-use crate::content_filter::sealed::TopicSource;
 use crate::entity::EntityError;
 use crate::error::{CreateEntityError, SetQosError, WaitForError};
-use crate::listener::DomainParticipantListener;
 use crate::mutex::lock;
 use crate::participant::{DomainParticipant, ParticipantInner, topic_sample};
 use crate::publisher::Publisher;
+use crate::reader_inner::TopicSource;
 use crate::status::StatusMask;
 use crate::subscriber::Subscriber;
 use crate::topic::{Topic, TopicInner};
@@ -144,7 +143,8 @@ impl DomainParticipant {
     /// delete_publisher: it ends although there are handles to it.
     ///
     /// # Errors
-    /// [`EntityError::InUse`] while it has writers; [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
+    /// [`EntityError::InUse`] while it has writers; [`EntityError::Foreign`] if it belongs to another
+    /// participant; [`EntityError::AlreadyDeleted`].
     pub fn delete_publisher(&self, publisher: &Publisher) -> Result<(), EntityError> {
         if !Arc::ptr_eq(publisher.participant().inner(), self.inner()) {
             return Err(EntityError::Foreign);
@@ -159,9 +159,10 @@ impl DomainParticipant {
     /// delete_subscriber: it ends although there are handles to it.
     ///
     /// # Errors
-    /// [`EntityError::InUse`] while it has readers; [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
+    /// [`EntityError::InUse`] while it has readers; [`EntityError::Foreign`] if it belongs to another
+    /// participant; [`EntityError::AlreadyDeleted`].
     pub fn delete_subscriber(&self, subscriber: &Subscriber) -> Result<(), EntityError> {
-        if !Arc::ptr_eq(subscriber.participant_inner(), self.inner()) {
+        if !Arc::ptr_eq(&subscriber.participant, self.inner()) {
             return Err(EntityError::Foreign);
         }
         subscriber.state.entity.check()?;
@@ -191,7 +192,8 @@ impl DomainParticipant {
     /// delete_contentfilteredtopic: it ends although there are handles to it, and its name is free.
     ///
     /// # Errors
-    /// [`EntityError::InUse`] while it has readers; [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
+    /// [`EntityError::InUse`] while it has readers; [`EntityError::Foreign`] if it belongs to another
+    /// participant; [`EntityError::AlreadyDeleted`].
     pub fn delete_contentfilteredtopic<T: TopicType>(
         &self,
         topic: &ContentFilteredTopic<T>,
@@ -221,9 +223,9 @@ impl DomainParticipant {
         if !inner.autoenables() {
             return Ok(());
         }
-        inner.topics().iter().for_each(|topic| topic.enable(inner));
-        inner.publishers().iter().try_for_each(|group| group.enable(inner))?;
-        inner.subscribers().iter().try_for_each(|group| group.enable(inner))
+        inner.topics().iter().for_each(|topic| topic.enable(&**inner));
+        inner.publishers().iter().try_for_each(|group| group.enable(&**inner))?;
+        inner.subscribers().iter().try_for_each(|group| group.enable(&**inner))
     }
 
     /// delete_contained_entities: deletes every writer, reader, publisher, subscriber and topic. Handles to them stay, and
@@ -258,7 +260,8 @@ impl DomainParticipant {
     /// ignore_participant: from now on as if that participant did not exist. It cannot be taken back.
     ///
     /// # Errors
-    /// [`EntityError::UnknownHandle`], [`EntityError::NotEnabled`], [`EntityError::AlreadyDeleted`].
+    /// [`EntityError::UnknownHandle`] if nothing discovered has this handle; [`EntityError::NotEnabled`] before
+    /// [`enable`](Self::enable); [`EntityError::AlreadyDeleted`].
     pub fn ignore_participant(&self, handle: InstanceHandle) -> Result<(), EntityError> {
         self.inner().entity.check_usable()?;
         let guid = handle.to_guid();
@@ -274,7 +277,8 @@ impl DomainParticipant {
     /// ignore_publication: from now on as if that writer of another participant did not exist.
     ///
     /// # Errors
-    /// [`EntityError::UnknownHandle`], [`EntityError::NotEnabled`], [`EntityError::AlreadyDeleted`].
+    /// [`EntityError::UnknownHandle`] if nothing discovered has this handle; [`EntityError::NotEnabled`] before
+    /// [`enable`](Self::enable); [`EntityError::AlreadyDeleted`].
     pub fn ignore_publication(&self, handle: InstanceHandle) -> Result<(), EntityError> {
         let known = self.inner().engine().find_writer(handle.to_guid()).is_some();
         self.ignore_endpoint(handle, known && handle.to_guid().entity_id.is_writer())
@@ -284,7 +288,8 @@ impl DomainParticipant {
     /// of its participant may still reach it, as it does not know.
     ///
     /// # Errors
-    /// [`EntityError::UnknownHandle`], [`EntityError::NotEnabled`], [`EntityError::AlreadyDeleted`].
+    /// [`EntityError::UnknownHandle`] if nothing discovered has this handle; [`EntityError::NotEnabled`] before
+    /// [`enable`](Self::enable); [`EntityError::AlreadyDeleted`].
     pub fn ignore_subscription(&self, handle: InstanceHandle) -> Result<(), EntityError> {
         let known = self.inner().engine().find_reader(handle.to_guid()).is_some();
         self.ignore_endpoint(handle, known && handle.to_guid().entity_id.is_reader())
@@ -305,7 +310,8 @@ impl DomainParticipant {
     /// sample of DCPSTopic.
     ///
     /// # Errors
-    /// [`EntityError::UnknownHandle`], [`EntityError::NotEnabled`], [`EntityError::AlreadyDeleted`].
+    /// [`EntityError::UnknownHandle`] if nothing discovered has this handle; [`EntityError::NotEnabled`] before
+    /// [`enable`](Self::enable); [`EntityError::AlreadyDeleted`].
     pub fn ignore_topic(&self, handle: InstanceHandle) -> Result<(), EntityError> {
         let topic = self.discovered_topic_data(handle)?;
         self.inner().run(|engine, now, out| engine.ignore_topic(now, &topic.name, &topic.type_name, out));
@@ -315,7 +321,8 @@ impl DomainParticipant {
     /// get_discovered_participant_data.
     ///
     /// # Errors
-    /// [`EntityError::UnknownHandle`], [`EntityError::NotEnabled`], [`EntityError::AlreadyDeleted`].
+    /// [`EntityError::UnknownHandle`] if nothing discovered has this handle; [`EntityError::NotEnabled`] before
+    /// [`enable`](Self::enable); [`EntityError::AlreadyDeleted`].
     pub fn discovered_participant_data(
         &self,
         handle: InstanceHandle,
@@ -329,7 +336,8 @@ impl DomainParticipant {
     /// The data of a writer of another participant.
     ///
     /// # Errors
-    /// [`EntityError::UnknownHandle`], [`EntityError::NotEnabled`], [`EntityError::AlreadyDeleted`].
+    /// [`EntityError::UnknownHandle`] if nothing discovered has this handle; [`EntityError::NotEnabled`] before
+    /// [`enable`](Self::enable); [`EntityError::AlreadyDeleted`].
     pub fn discovered_publication_data(
         &self,
         handle: InstanceHandle,
@@ -341,7 +349,8 @@ impl DomainParticipant {
     /// The data of a reader of another participant.
     ///
     /// # Errors
-    /// [`EntityError::UnknownHandle`], [`EntityError::NotEnabled`], [`EntityError::AlreadyDeleted`].
+    /// [`EntityError::UnknownHandle`] if nothing discovered has this handle; [`EntityError::NotEnabled`] before
+    /// [`enable`](Self::enable); [`EntityError::AlreadyDeleted`].
     pub fn discovered_subscription_data(
         &self,
         handle: InstanceHandle,
@@ -366,7 +375,8 @@ impl DomainParticipant {
     /// get_discovered_topic_data.
     ///
     /// # Errors
-    /// [`EntityError::UnknownHandle`], [`EntityError::NotEnabled`], [`EntityError::AlreadyDeleted`].
+    /// [`EntityError::UnknownHandle`] if nothing discovered has this handle; [`EntityError::NotEnabled`] before
+    /// [`enable`](Self::enable); [`EntityError::AlreadyDeleted`].
     pub fn discovered_topic_data(&self, handle: InstanceHandle) -> Result<DcpsTopic, EntityError> {
         self.inner().entity.check_usable()?;
         let mut topics = self.discovered_topics().into_iter();
@@ -434,34 +444,6 @@ impl DomainParticipant {
         qos.check_supported()?;
         lock(&self.inner().contents.defaults).subscriber = qos.clone();
         Ok(())
-    }
-
-    /// set_listener: it hears of everything that no listener of the participant's entities answers for. Replaces the
-    /// previous one.
-    pub fn set_listener(&self, listener: impl DomainParticipantListener, mask: StatusMask) {
-        self.set_shared_listener(Arc::new(listener), mask);
-    }
-
-    /// set_listener with one that others have too, such as [`listener`](Self::listener) gives.
-    pub fn set_shared_listener(&self, listener: Arc<dyn DomainParticipantListener>, mask: StatusMask) {
-        self.inner().entity.listener.set(Some((Some(listener), mask)));
-    }
-
-    /// get_listener: the one set here; `None` without one, and after `consume_statuses`.
-    #[must_use]
-    pub fn listener(&self) -> Option<Arc<dyn DomainParticipantListener>> {
-        self.inner().entity.listener.get()
-    }
-
-    /// The statuses that a listener set here answers for, or one that does nothing; `None` without either.
-    #[must_use]
-    pub fn listener_mask(&self) -> Option<StatusMask> {
-        self.inner().entity.listener.mask()
-    }
-
-    /// Removes the listener; one that runs at this moment finishes.
-    pub fn clear_listener(&self) {
-        self.inner().entity.listener.set(None);
     }
 
     /// get_statuscondition. Participants have no status of their own, so it is never true.

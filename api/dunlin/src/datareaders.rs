@@ -1,17 +1,17 @@
 //! The data readers of a subscriber: made, found and deleted (DDS 1.4 §2.2.2.5.2).
 
 use crate::any::AnyDataReader;
-use crate::content_filter::TopicDescription;
 use crate::endpoint_qos::EndpointQos;
 use crate::entity::EntityError;
 use crate::error::CreateEntityError;
-use crate::listener::DataReaderListener;
+use crate::listener::{DataReaderListener, erased_reader};
 use crate::participant::builtin_reader;
-use crate::reader::{DataReader, erased};
+use crate::reader::DataReader;
 use crate::reader_inner::{ErasedReaderListener, ReaderInner};
 use crate::representation;
 use crate::status::StatusMask;
 use crate::subscriber::Subscriber;
+use crate::topic_description::TopicDescription;
 use dunlin_cdr::TopicType;
 use dunlin_core::Guid;
 use dunlin_qos::DataReaderQos;
@@ -47,7 +47,7 @@ impl Subscriber {
         mask: StatusMask,
     ) -> Result<DataReader<D::Data>, CreateEntityError> {
         let qos = self.resolve(qos.into(), &topic.source()).ok_or(CreateEntityError::NoTopicQos)?;
-        self.make_datareader(topic, &qos, None, Some((erased(Arc::new(listener)), mask)))
+        self.make_datareader(topic, &qos, None, Some((erased_reader(Arc::new(listener)), mask)))
     }
 
     /// create_datareader of a reader that announces which endpoint it belongs together with: PID_RELATED_ENTITY_GUID (DDS-RPC 1.0
@@ -91,14 +91,15 @@ impl Subscriber {
         let core = Arc::new(ReaderInner::new(
             Arc::clone(&self.participant),
             source.clone(),
-            self.clone(),
+            Arc::clone(&self.state),
             Arc::clone(&source.topic.type_support),
             qos,
             related,
         ));
         core.listener.set(listener.map(|(listener, mask)| (Some(listener), mask)));
         if let Some(filter) = &source.filter {
-            filter.add_reader(&core)?;
+            let weak = Arc::downgrade(&core);
+            filter.add_reader(weak)?;
         }
         // Known before its first data arrives, of which notify_datareaders may have to tell.
         self.state.add(&core);
@@ -120,7 +121,9 @@ impl Subscriber {
         let known = self.state.readers().into_iter().find_map(typed);
         known.or_else(|| {
             let lives = self.state.builtin && !self.state.entity.is_deleted();
-            lives.then(|| builtin_reader(self, topic_name).and_then(typed)).flatten()
+            lives
+                .then(|| builtin_reader(&self.participant, &self.state, topic_name).and_then(typed))
+                .flatten()
         })
     }
 
@@ -129,9 +132,10 @@ impl Subscriber {
     ///
     /// # Errors
     /// [`EntityError::InUse`] while somebody has a read or query condition of it, or a wait-set has: see
-    /// [`DataReader::delete_contained_entities`]; [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
+    /// [`DataReader::delete_contained_entities`]; [`EntityError::Foreign`] if it belongs to another subscriber;
+    /// [`EntityError::AlreadyDeleted`].
     pub fn delete_datareader<T: TopicType>(&self, reader: &DataReader<T>) -> Result<(), EntityError> {
-        if !Arc::ptr_eq(&reader.core().subscriber.state, &self.state) {
+        if !Arc::ptr_eq(&reader.core().subscriber, &self.state) {
             return Err(EntityError::Foreign);
         }
         if !reader.core().is_deleted() && reader.core().has_conditions() {

@@ -4,12 +4,12 @@ use crate::any::AnyDataWriter;
 use crate::endpoint_qos::EndpointQos;
 use crate::entity::EntityError;
 use crate::error::CreateEntityError;
-use crate::listener::DataWriterListener;
+use crate::listener::{DataWriterListener, erased_writer};
 use crate::publisher::Publisher;
 use crate::representation;
 use crate::status::StatusMask;
 use crate::topic::Topic;
-use crate::writer::{DataWriter, erased};
+use crate::writer::DataWriter;
 use crate::writer_inner::{ErasedWriterListener, WriterInner};
 use dunlin_cdr::TopicType;
 use dunlin_core::Guid;
@@ -46,7 +46,7 @@ impl Publisher {
         mask: StatusMask,
     ) -> Result<DataWriter<T>, CreateEntityError> {
         let qos = self.resolve(qos.into(), &topic.inner);
-        self.make_datawriter(topic, &qos, None, Some((erased(Arc::new(listener)), mask)))
+        self.make_datawriter(topic, &qos, None, Some((erased_writer(Arc::new(listener)), mask)))
     }
 
     /// create_datawriter of a writer that announces which endpoint it belongs together with: PID_RELATED_ENTITY_GUID (DDS-RPC 1.0
@@ -71,7 +71,7 @@ impl Publisher {
         related: Option<Guid>,
         listener: Option<(Arc<dyn ErasedWriterListener>, StatusMask)>,
     ) -> Result<DataWriter<T>, CreateEntityError> {
-        if topic.inner.participant.as_ptr() != Arc::as_ptr(&self.participant) {
+        if !self.participant.owns(&topic.inner) {
             return Err(CreateEntityError::ForeignTopic);
         }
         if self.state.entity.is_deleted() || topic.inner.entity.is_deleted() {
@@ -85,7 +85,7 @@ impl Publisher {
         let core = Arc::new(WriterInner::new(
             Arc::clone(&self.participant),
             Arc::clone(&topic.inner),
-            self.clone(),
+            Arc::clone(&self.state),
             qos,
             related,
         ));
@@ -122,9 +122,9 @@ impl Publisher {
     /// cannot wait (in a listener), lets the oldest go without the acknowledgement.
     ///
     /// # Errors
-    /// [`EntityError::Foreign`], [`EntityError::AlreadyDeleted`].
+    /// [`EntityError::Foreign`] if it belongs to another publisher; [`EntityError::AlreadyDeleted`].
     pub fn delete_datawriter<T: TopicType>(&self, writer: &DataWriter<T>) -> Result<(), EntityError> {
-        if !Arc::ptr_eq(&writer.core().publisher.state, &self.state) {
+        if !Arc::ptr_eq(&writer.core().publisher, &self.state) {
             return Err(EntityError::Foreign);
         }
         if writer.core().close() { Ok(()) } else { Err(EntityError::AlreadyDeleted) }

@@ -13,11 +13,6 @@ use dunlin_qos::TopicQos;
 use std::any::{Any, TypeId};
 use std::sync::Arc;
 
-/// Whether the samples of a topic are of no Rust type.
-pub(crate) fn is_dynamic(topic: &TopicInner) -> bool {
-    [TypeId::of::<DynamicData>(), TypeId::of::<SerializedData>()].contains(&topic.type_id)
-}
-
 impl Topic<DynamicData> {
     /// The same topic for readers whose samples stay serialized: `DataReader<SharedView>` gives each as the octets that were received,
     /// shared and not copied, in which members are found when they are asked for. States, instances, conditions and what is dropped

@@ -35,7 +35,8 @@ impl Publisher {
     /// end_coherent_changes: the outermost call lets readers see what was written since the first begin.
     ///
     /// # Errors
-    /// [`GroupAccessError::NotBegun`], [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
+    /// [`GroupAccessError::NotBegun`] without a begin that was not ended; [`GroupAccessError::NotEnabled`];
+    /// [`GroupAccessError::AlreadyDeleted`].
     pub fn end_coherent_changes(&self) -> Result<(), GroupAccessError> {
         self.state.entity.check_usable()?;
         let mut sets = lock(&self.state.sets);
@@ -93,9 +94,9 @@ impl WriterInner {
     /// As its publisher is, also if others suspend and resume that at this moment.
     pub(crate) fn follow_suspension(&self) {
         loop {
-            let suspended = self.publisher.state.suspended.load(SeqCst);
+            let suspended = self.publisher.suspended.load(SeqCst);
             self.set_suspended(suspended);
-            if self.publisher.state.suspended.load(SeqCst) == suspended {
+            if self.publisher.suspended.load(SeqCst) == suspended {
                 return;
             }
         }
@@ -137,7 +138,8 @@ impl Subscriber {
     /// end_access: what has arrived since becomes visible.
     ///
     /// # Errors
-    /// [`GroupAccessError::NotBegun`], [`GroupAccessError::NotEnabled`], [`GroupAccessError::AlreadyDeleted`].
+    /// [`GroupAccessError::NotBegun`] without a begin that was not ended; [`GroupAccessError::NotEnabled`];
+    /// [`GroupAccessError::AlreadyDeleted`].
     pub fn end_access(&self) -> Result<(), GroupAccessError> {
         self.state.entity.check_usable()?;
         let mut accesses = lock(&self.state.accesses);
@@ -148,36 +150,6 @@ impl Subscriber {
             self.participant.end_access(&group);
         }
         Ok(())
-    }
-
-    /// Whether samples may be read now: with access scope GROUP only in an access or while on_data_on_readers runs.
-    pub(crate) fn check_access(&self) -> Result<(), GroupAccessError> {
-        let by_group = self.state.scope().by_group;
-        if by_group && lock(&self.state.accesses).count == 0 && !self.state.is_telling() {
-            return Err(GroupAccessError::NotBegun);
-        }
-        Ok(())
-    }
-
-    /// Reads within an access of its own where one is needed.
-    pub(crate) fn in_access<R>(&self, read: impl FnOnce() -> R) -> R {
-        if !self.state.scope().by_group {
-            return read();
-        }
-        /// Ends the access also if `read` panics.
-        struct Access<'a>(&'a Subscriber);
-        impl Drop for Access<'_> {
-            fn drop(&mut self) {
-                // Another thread may have ended one access too many.
-                let _ = self.0.end_access();
-            }
-        }
-        if self.begin_access().is_err() {
-            // Reading says so too.
-            return read();
-        }
-        let _access = Access(self);
-        read()
     }
 
     /// get_datareaders: the readers with samples in these states. With ordered access of scope GROUP there is one entry
@@ -191,7 +163,7 @@ impl Subscriber {
     /// [`GroupAccessError::AlreadyDeleted`].
     pub fn datareaders(&self, states: StateMasks) -> Result<Vec<AnyDataReader>, GroupAccessError> {
         self.state.entity.check_usable()?;
-        self.check_access()?;
+        self.state.check_access()?;
         let selection = crate::reader::selection(usize::MAX, states, InstanceSelect::Any);
         let mut found: Vec<(WallTime, AnyDataReader)> = Vec::new();
         for core in self.state.readers() {
@@ -202,6 +174,30 @@ impl Subscriber {
         }
         found.sort_by_key(|(time, _)| *time);
         Ok(found.into_iter().map(|(_, reader)| reader).collect())
+    }
+}
+
+impl ReaderInner {
+    /// Reads within an access of its own where one is needed.
+    pub(crate) fn in_access<R>(&self, read: impl FnOnce() -> R) -> R {
+        if !self.subscriber.scope().by_group {
+            return read();
+        }
+        /// Ends the access also if `read` panics.
+        struct Access(Subscriber);
+        impl Drop for Access {
+            fn drop(&mut self) {
+                // Another thread may have ended one access too many.
+                let _ = self.0.end_access();
+            }
+        }
+        let subscriber = self.subscriber();
+        if subscriber.begin_access().is_err() {
+            // Reading says so too.
+            return read();
+        }
+        let _access = Access(subscriber);
+        read()
     }
 }
 

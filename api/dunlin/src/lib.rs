@@ -82,6 +82,7 @@ mod content_filter;
 mod contents;
 mod datareaders;
 mod datawriters;
+mod delivered_history;
 mod derived_topic;
 mod dynamic;
 mod endpoint_qos;
@@ -91,7 +92,6 @@ mod event_descriptor;
 mod explain;
 mod factory;
 mod found_topic;
-mod given_history;
 mod group_access;
 pub mod host;
 mod listener;
@@ -106,6 +106,7 @@ mod place;
 mod process;
 mod propagation;
 mod publisher;
+mod publisher_state;
 mod qos_cell;
 mod query;
 mod query_condition;
@@ -124,8 +125,10 @@ mod statistics_writer;
 mod status;
 mod stream;
 mod subscriber;
+mod subscriber_state;
 mod sync;
 mod topic;
+mod topic_description;
 pub mod transport;
 mod types;
 #[cfg(all(test, loom))]
@@ -144,8 +147,9 @@ pub use builtin::{
 };
 pub use cause::{Barrier, Cause};
 pub use condition::{Condition, GuardCondition, StatusCondition, WaitError, WaitSet};
-pub use content_filter::{ContentFilteredTopic, TopicDescription};
+pub use content_filter::ContentFilteredTopic;
 pub use contents::FindTopicError;
+pub use delivered_history::DeliveredHistory;
 pub use dunlin_buf::SharedBytes;
 pub use dunlin_cache::{
     InstanceState, InstanceStateMask, SampleInfo, SampleState, SampleStateMask, ViewState, ViewStateMask,
@@ -192,7 +196,6 @@ pub use event_descriptor::EventDescriptor;
 pub use explain::{Against, EndpointInfo, Explanation, Note, Pair};
 pub use factory::DomainParticipantFactory;
 pub use found_topic::FoundTopic;
-pub use given_history::GivenHistory;
 pub use listener::{
     DataReaderListener, DataWriterListener, DomainParticipantListener, PublisherListener, SubscriberListener,
     TopicListener,
@@ -216,5 +219,6 @@ pub use status::{
 pub use stream::SampleStream;
 pub use subscriber::Subscriber;
 pub use topic::Topic;
+pub use topic_description::TopicDescription;
 pub use write_params::WriteParams;
 pub use writer::DataWriter;

@@ -12,6 +12,16 @@
 //! A status is told to the most specific listener whose mask has it: that of the writer or reader, else of its publisher or
 //! subscriber, else of the participant (§2.2.4.2.3). A mask without a listener (`consume_statuses`) ends the search.
 
+mod participant;
+mod publisher;
+mod reader;
+mod subscriber;
+mod topic;
+mod writer;
+
+pub(crate) use reader::erased as erased_reader;
+pub(crate) use writer::erased as erased_writer;
+
 use crate::any::{AnyDataReader, AnyDataWriter, AnyTopic};
 use crate::reader::DataReader;
 use crate::status::{

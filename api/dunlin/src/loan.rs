@@ -29,7 +29,8 @@ fn is_in_place<T: DdsType>(payload: &[u8]) -> bool {
     [Representation::Xcdr1, Representation::Xcdr2].iter().any(|it| payload.starts_with(&header::<T>(*it)))
 }
 
-/// A sample to be filled in place, see [`DataWriter::loan_sample`]. Dropping it gives it back unwritten.
+/// A sample to be filled in place. The order of calls: [`DataWriter::loan_sample`], fill it through `DerefMut`,
+/// [`DataWriter::write_loaned`]. Dropping it instead gives it back unwritten.
 pub struct Loan<T> {
     memory: Box<dyn dunlin_transport::Loan>,
     shared: bool,

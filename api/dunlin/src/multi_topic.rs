@@ -6,14 +6,14 @@ mod join;
 mod plan;
 mod side;
 
-use crate::content_filter::{JoinedTopic, TopicDescription, sealed};
 use crate::derived_topic::DerivedTopic;
 use crate::entity::EntityError;
 use crate::error::{CreateEntityError, ExpressionError, MultiTopicError};
 use crate::mutex::lock;
 use crate::participant::{DomainParticipant, ParticipantInner, is_usable};
-use crate::reader_inner::ReaderInner;
+use crate::reader_inner::{JoinedTopic, ReaderInner, TopicSource};
 use crate::topic::TopicInner;
+use crate::topic_description::{TopicDescription, sealed};
 use dunlin_cdr::{DdsType, TypeSupport, TypeSupportOf, description};
 use dunlin_filter::{Filter, FilterError, Place, TopicExpression};
 use dunlin_qos::{DataReaderQos, TopicQos};
@@ -150,7 +150,7 @@ impl<T: DdsType> MultiTopic<T> {
     /// get_participant; `None` once it is gone.
     #[must_use]
     pub fn participant(&self) -> Option<DomainParticipant> {
-        self.inner.topic.participant.upgrade().map(DomainParticipant::from_inner)
+        self.inner.topic.domain_participant()
     }
 
     /// get_subscription_expression.
@@ -198,8 +198,8 @@ impl<T: DdsType> TopicDescription for MultiTopic<T> {
 }
 
 impl<T: DdsType> sealed::Source for MultiTopic<T> {
-    fn source(&self) -> sealed::TopicSource {
-        sealed::TopicSource::joined(&self.inner.topic, Arc::clone(&self.inner) as Arc<dyn JoinedTopic>)
+    fn source(&self) -> TopicSource {
+        TopicSource::joined(&self.inner.topic, Arc::clone(&self.inner) as Arc<dyn JoinedTopic>)
     }
 }
 

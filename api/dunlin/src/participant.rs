@@ -9,17 +9,16 @@ use crate::derived_topic::{DerivedTopic, DerivedTopics};
 use crate::endpoint_qos::EntityQos;
 use crate::entity::{Entity, EntityError};
 use crate::error::{CreateEntityError, CreateParticipantError, SetQosError};
-use crate::listener::{DomainParticipantListener, PublisherListener, SubscriberListener, TopicListener};
 use crate::mutex::lock;
-use crate::publisher::{Publisher, put_urgent_first};
+use crate::publisher_state::PublisherFactory;
 use crate::qos_cell::QosCell;
 use crate::reader_inner::ReaderInner;
 use crate::statistics::Statistics;
 use crate::status::StatusMask;
-use crate::subscriber::Subscriber;
+use crate::subscriber_state::SubscriberFactory;
 use crate::topic::{Topic, TopicInner};
 use crate::types::RegisteredTypes;
-use crate::writer_inner::WriterInner;
+use crate::writer_inner::{WriterInner, put_urgent_first};
 use dunlin_cache::{CachedSample, SampleData, Selection, UnknownInstance};
 use dunlin_cdr::{DdsType, TopicType, TypeSupport, TypeSupportOf};
 use dunlin_config::Config;
@@ -30,10 +29,10 @@ use dunlin_engine::{
     ReaderSpec, SetEnd, SubscriberGroup, WriteRequest, WriterPolicies, WriterSlot, WriterSpec,
 };
 use dunlin_qos::{
-    DomainParticipantQos, Presentation, PresentationAccessScope, PublisherQos, SubscriberQos, TopicQos,
+    DomainParticipantQos, Presentation, PresentationAccessScope, TopicQos,
 };
 use dunlin_transport::TransportStats;
-use std::any::TypeId;
+use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -47,6 +46,7 @@ mod known_topics;
 mod leaving;
 pub(crate) mod registry;
 mod sink;
+mod topics;
 mod waiting;
 mod writing;
 
@@ -77,7 +77,7 @@ pub(crate) struct ParticipantInner {
     topics: Mutex<KnownTopics>,
     pub(crate) derived_topics: DerivedTopics,
     pub(crate) registered_types: RegisteredTypes,
-    pub(crate) entity: Entity<dyn DomainParticipantListener>,
+    pub(crate) entity: Entity<dyn ErasedParticipantListener>,
     pub(crate) contents: Contents,
     pub(crate) builtin: Mutex<BuiltinFeeds>,
     pub(crate) statistics: Statistics,
@@ -94,12 +94,33 @@ pub(crate) struct ParticipantInner {
     pub(crate) max_told_type: usize,
 }
 
+/// The listener of a participant, which hears of all that is in it (DDS 1.4 §2.2.4.2.3).
+pub(crate) trait ErasedParticipantListener: Send + Sync {
+    fn call_of_topic(&self, topic: &Arc<TopicInner>, status: StatusMask);
+
+    fn call_of_writer(&self, writer: &Arc<WriterInner>, status: StatusMask);
+
+    fn call_of_reader(&self, reader: &Arc<ReaderInner>, status: StatusMask);
+
+    /// `reader` is one of those that have data.
+    fn call_data_on_readers(&self, reader: &Arc<ReaderInner>);
+
+    /// As the application set it.
+    fn typed(&self) -> &dyn Any;
+}
+
 /// A condition on the contents of samples.
 pub(crate) type Query<'q> = Option<&'q mut dyn FnMut(&SampleData<'_>) -> bool>;
 
-/// Joins one domain and creates topics, publishers and subscribers in it. Cheap to clone; the
+/// Joins one domain and creates topics, publishers and subscribers in it.
+///
+/// The usual order of calls: [`new`](Self::new) or [`builder`](Self::builder), [`create_topic`](Self::create_topic) for each
+/// topic, [`create_publisher`](Self::create_publisher) and [`create_subscriber`](Self::create_subscriber), which create the
+/// writers and readers. One participant for each domain is enough for a program.
+///
+/// Cheap to clone; the
 /// participant leaves the domain when the last handle to it and to its entities is gone; then it waits, for one second at most,
-/// for readers that have not acknowledged the ends of its writers (see [`Publisher::delete_datawriter`]). Where the last handle
+/// for readers that have not acknowledged the ends of its writers (see [`Publisher::delete_datawriter`](crate::Publisher::delete_datawriter)). Where the last handle
 /// goes in a listener, a thread of the library waits instead.
 ///
 /// When the process ends by `exit` or by the return of `main`, participants that are still there leave too: listeners that run
@@ -241,7 +262,7 @@ impl DomainParticipant {
         drop(topics);
         // Known before, so that who enables the participant at this moment enables it if this does not.
         if self.inner.autoenables() {
-            topic.enable(&self.inner);
+            topic.enable(&*self.inner);
         }
         self.inner.entity.signal.raise();
         Ok(topic)
@@ -272,79 +293,6 @@ impl DomainParticipant {
         let weak = Arc::downgrade(&filtered);
         self.inner.add_derived_topic(name, weak)?;
         Ok(ContentFilteredTopic::new(filtered))
-    }
-
-    /// create_publisher, with a QoS or [`PUBLISHER_QOS_DEFAULT`](crate::PUBLISHER_QOS_DEFAULT).
-    ///
-    /// # Errors
-    /// When the QoS is inconsistent or unsupported.
-    pub fn create_publisher<'q>(
-        &self,
-        qos: impl Into<EntityQos<'q, PublisherQos>>,
-    ) -> Result<Publisher, CreateEntityError> {
-        let qos = qos.into().or_else(|| self.default_publisher_qos());
-        Publisher::new(Arc::clone(&self.inner), &qos)
-    }
-
-    /// create_subscriber, with a QoS or [`SUBSCRIBER_QOS_DEFAULT`](crate::SUBSCRIBER_QOS_DEFAULT).
-    ///
-    /// # Errors
-    /// When the QoS is inconsistent or unsupported.
-    pub fn create_subscriber<'q>(
-        &self,
-        qos: impl Into<EntityQos<'q, SubscriberQos>>,
-    ) -> Result<Subscriber, CreateEntityError> {
-        let qos = qos.into().or_else(|| self.default_subscriber_qos());
-        Subscriber::new(Arc::clone(&self.inner), &qos)
-    }
-
-    /// create_topic with a listener. It may be called before this has returned, on another thread: it uses the topic that it
-    /// is handed.
-    ///
-    /// # Errors
-    /// As [`create_topic`](Self::create_topic).
-    pub fn create_topic_with_listener<'q, T: DdsType>(
-        &self,
-        name: &str,
-        qos: impl Into<EntityQos<'q, TopicQos>>,
-        listener: impl TopicListener,
-        mask: StatusMask,
-    ) -> Result<Topic<T>, CreateEntityError> {
-        // What it is told before concerns other topics of the name.
-        let topic = self.create_topic(name, qos)?;
-        topic.set_listener(listener, mask);
-        Ok(topic)
-    }
-
-    /// create_publisher with a listener.
-    ///
-    /// # Errors
-    /// As [`create_publisher`](Self::create_publisher).
-    pub fn create_publisher_with_listener<'q>(
-        &self,
-        qos: impl Into<EntityQos<'q, PublisherQos>>,
-        listener: impl PublisherListener,
-        mask: StatusMask,
-    ) -> Result<Publisher, CreateEntityError> {
-        // Nothing is missed: it has no writers yet.
-        let publisher = self.create_publisher(qos)?;
-        publisher.set_listener(listener, mask);
-        Ok(publisher)
-    }
-
-    /// create_subscriber with a listener.
-    ///
-    /// # Errors
-    /// As [`create_subscriber`](Self::create_subscriber).
-    pub fn create_subscriber_with_listener<'q>(
-        &self,
-        qos: impl Into<EntityQos<'q, SubscriberQos>>,
-        listener: impl SubscriberListener,
-        mask: StatusMask,
-    ) -> Result<Subscriber, CreateEntityError> {
-        let subscriber = self.create_subscriber(qos)?;
-        subscriber.set_listener(listener, mask);
-        Ok(subscriber)
     }
 
     /// get_qos.
@@ -476,6 +424,24 @@ impl From<CreateError> for CreateEntityError {
     }
 }
 
+impl PublisherFactory for ParticipantInner {
+    fn group(&self, presentation: Presentation) -> Result<Option<Arc<PublisherGroup>>, CreateEntityError> {
+        let participant = self.session.participant();
+        Ok(is_together(presentation).then(|| participant.create_publisher_group(presentation)).transpose()?)
+    }
+}
+
+impl SubscriberFactory for ParticipantInner {
+    fn group(&self, presentation: Presentation) -> Option<Arc<SubscriberGroup>> {
+        is_together(presentation).then(|| self.session.participant().create_subscriber_group(presentation))
+    }
+}
+
+/// Whether the endpoints of a publisher or subscriber have something in common.
+fn is_together(presentation: Presentation) -> bool {
+    presentation.coherent_access || is_ordered_by_group(presentation)
+}
+
 fn is_ordered_by_group(presentation: Presentation) -> bool {
     presentation.ordered_access && presentation.access_scope == PresentationAccessScope::Group
 }
@@ -508,7 +474,7 @@ impl ParticipantInner {
     ) -> Result<(), CreateEntityError> {
         let participant = self.session.participant();
         self.session.create(|now, out| {
-            let group = core.publisher.state.group();
+            let group = core.publisher.group();
             let slot = participant.create_grouped_writer(now, spec, group, core.related, out)?;
             // Known to the sink before the events of its first matches are told, and before somebody can delete it.
             self.sink.add_writer(slot.guid().entity_id, core);
@@ -529,7 +495,7 @@ impl ParticipantInner {
     ) -> Result<(), CreateEntityError> {
         let participant = self.session.participant();
         self.session.create(|now, out| {
-            let group = core.subscriber.state.group();
+            let group = core.subscriber.group();
             let slot = participant.create_filtered_reader(now, spec, filter, group, core.related, out)?;
             self.sink.add_reader(slot.guid().entity_id, core);
             if !keep(Arc::clone(&slot)) {
@@ -664,22 +630,6 @@ impl ParticipantInner {
     /// Says of a writer that ends how many of its changes nobody was there for, of how many.
     pub(crate) fn note_unheard(&self, topic: &str, (unheard, written): (u64, u64)) {
         self.sink.note_unheard(topic, unheard, written);
-    }
-
-    /// What the writers of a publisher with this PRESENTATION have in common, if anything.
-    pub(crate) fn publisher_group(
-        &self,
-        presentation: Presentation,
-    ) -> Result<Option<Arc<PublisherGroup>>, CreateEntityError> {
-        let together = presentation.coherent_access || is_ordered_by_group(presentation);
-        let participant = self.session.participant();
-        Ok(together.then(|| participant.create_publisher_group(presentation)).transpose()?)
-    }
-
-    /// What the readers of a subscriber with this PRESENTATION have in common, if anything.
-    pub(crate) fn subscriber_group(&self, presentation: Presentation) -> Option<Arc<SubscriberGroup>> {
-        let together = presentation.coherent_access || is_ordered_by_group(presentation);
-        together.then(|| self.session.participant().create_subscriber_group(presentation))
     }
 
     pub(crate) fn end_access(&self, group: &SubscriberGroup) {

@@ -1,7 +1,5 @@
 //! Which listener hears of a status (DDS 1.4 §2.2.4.2.3): the most specific one whose mask has it.
 
-use crate::any::{AnyDataReader, AnyDataWriter, AnyTopic};
-use crate::listener::{PublisherListener, SubscriberListener};
 use crate::reader_inner::ReaderInner;
 use crate::status::StatusMask;
 use crate::topic::TopicInner;
@@ -19,31 +17,11 @@ impl WriterInner {
         if self.is_deleted() {
             return;
         }
-        if let Some(group) = self.publisher.state.entity.listener.of(status) {
-            return group.into_iter().for_each(|listener| self.call_publisher(&*listener, status));
+        if let Some(group) = self.publisher.entity.listener.of(status) {
+            return group.into_iter().for_each(|listener| listener.call(self, status));
         }
         if let Some(participant) = self.participant.entity.listener.of(status) {
-            participant.into_iter().for_each(|listener| self.call_publisher(&*listener, status));
-        }
-    }
-
-    fn call_publisher<L: PublisherListener + ?Sized>(self: &Arc<Self>, listener: &L, status: StatusMask) {
-        let writer = AnyDataWriter::from_core(Arc::clone(self));
-        match status {
-            StatusMask::PUBLICATION_MATCHED => {
-                listener.on_publication_matched(&writer, self.read_status(status, |s| &mut s.matched));
-            }
-            StatusMask::OFFERED_INCOMPATIBLE_QOS => {
-                listener
-                    .on_offered_incompatible_qos(&writer, self.read_status(status, |s| &mut s.incompatible));
-            }
-            StatusMask::OFFERED_DEADLINE_MISSED => {
-                listener.on_offered_deadline_missed(&writer, self.read_status(status, |s| &mut s.deadline));
-            }
-            StatusMask::LIVELINESS_LOST => {
-                listener.on_liveliness_lost(&writer, self.read_status(status, |s| &mut s.liveliness));
-            }
-            _ => {}
+            participant.into_iter().for_each(|listener| listener.call_of_writer(self, status));
         }
     }
 }
@@ -65,7 +43,7 @@ impl ReaderInner {
         }
         // Every listener comes before those who wait for the subscriber (§2.2.4.4): a call resets DATA_ON_READERS, so that
         // who woke before it would see what is soon untrue.
-        let _raise = self.subscriber.state.entity.signal.raise_at_end();
+        let _raise = self.subscriber.entity.signal.raise_at_end();
         if !self.tell_subscriber() {
             self.tell_plain(status);
         }
@@ -87,68 +65,46 @@ impl ReaderInner {
         if self.rows.is_some() || self.is_deleted() {
             return;
         }
-        if let Some(group) = self.subscriber.state.entity.listener.of(status) {
-            return group.into_iter().for_each(|listener| self.call_subscriber(&*listener, status));
+        if let Some(group) = self.subscriber.entity.listener.of(status) {
+            return group.into_iter().for_each(|listener| {
+                self.clear_reported(status);
+                listener.call(self, status);
+            });
         }
         if let Some(participant) = self.participant.entity.listener.of(status) {
-            participant.into_iter().for_each(|listener| self.call_subscriber(&*listener, status));
+            participant.into_iter().for_each(|listener| {
+                self.clear_reported(status);
+                listener.call_of_reader(self, status);
+            });
         }
     }
 
     /// DATA_ON_READERS; whether somebody answers for it. The caller wakes those who wait for the subscriber.
-    fn tell_subscriber(&self) -> bool {
+    fn tell_subscriber(self: &Arc<Self>) -> bool {
         let status = StatusMask::DATA_ON_READERS;
-        let group = &self.subscriber.state.entity;
+        let group = &self.subscriber.entity;
         group.note(status);
         // Without a call nothing is told instead of DATA_AVAILABLE.
         let told = if let Some(own) = group.listener.of(status) {
-            own.map(|listener| self.call_data_on_readers(&*listener))
+            own.map(|listener| self.during_data_on_readers(|| listener.call_data_on_readers(self)))
         } else {
             let participant = self.participant.entity.listener.of(status).flatten();
-            participant.map(|listener| self.call_data_on_readers(&*listener))
+            participant.map(|listener| self.during_data_on_readers(|| listener.call_data_on_readers(self)))
         };
         told.is_some()
     }
 
-    fn call_data_on_readers<L: SubscriberListener + ?Sized>(&self, listener: &L) {
-        let state = &self.subscriber.state;
+    fn during_data_on_readers(&self, call: impl FnOnce()) {
+        let state = &self.subscriber;
         state.entity.clear(StatusMask::DATA_ON_READERS);
         let _notifying = state.notifying();
-        listener.on_data_on_readers(&self.subscriber);
+        call();
     }
 
     /// What a call for DATA_AVAILABLE resets.
     fn clear_reported(&self, status: StatusMask) {
         if status == StatusMask::DATA_AVAILABLE {
             self.clear_data_available();
-        }
-    }
-
-    fn call_subscriber<L: SubscriberListener + ?Sized>(self: &Arc<Self>, listener: &L, status: StatusMask) {
-        let reader = AnyDataReader::from_core(Arc::clone(self));
-        self.clear_reported(status);
-        match status {
-            StatusMask::DATA_AVAILABLE => listener.on_data_available(&reader),
-            StatusMask::SUBSCRIPTION_MATCHED => {
-                listener.on_subscription_matched(&reader, self.read_status(status, |s| &mut s.matched));
-            }
-            StatusMask::REQUESTED_INCOMPATIBLE_QOS => {
-                let read = self.read_status(status, |s| &mut s.incompatible);
-                listener.on_requested_incompatible_qos(&reader, read);
-            }
-            StatusMask::REQUESTED_DEADLINE_MISSED => {
-                listener.on_requested_deadline_missed(&reader, self.read_status(status, |s| &mut s.deadline));
-            }
-            StatusMask::LIVELINESS_CHANGED => {
-                listener.on_liveliness_changed(&reader, self.read_status(status, |s| &mut s.liveliness));
-            }
-            StatusMask::SAMPLE_LOST => {
-                listener.on_sample_lost(&reader, self.read_lost());
-            }
-            StatusMask::SAMPLE_REJECTED => {
-                listener.on_sample_rejected(&reader, self.read_status(status, |s| &mut s.rejected));
-            }
-            _ => {}
         }
     }
 }
@@ -162,15 +118,14 @@ impl TopicInner {
         let status = StatusMask::INCONSISTENT_TOPIC;
         self.entity.note(status);
         let _raise = self.entity.signal.raise_at_end();
-        let topic = AnyTopic(Arc::clone(self));
         if let Some(own) = self.entity.listener.of(status) {
             if let Some(listener) = own {
-                listener.on_inconsistent_topic(&topic, self.read_inconsistent());
+                listener.call(self, status);
             }
-        } else if let Some(participant) = self.participant.upgrade()
+        } else if let Some(participant) = self.participant_inner()
             && let Some(Some(listener)) = participant.entity.listener.of(status)
         {
-            listener.on_inconsistent_topic(&topic, self.read_inconsistent());
+            listener.call_of_topic(self, status);
         }
     }
 }
@@ -178,7 +133,8 @@ impl TopicInner {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::listener::TopicListener;
+    use crate::any::AnyDataWriter;
+    use crate::listener::{PublisherListener, SubscriberListener, TopicListener};
     use crate::statistics::EntityStatistics;
     use crate::status::MatchedStatus;
     use crate::{Config, DomainParticipant};

@@ -2,108 +2,28 @@
 
 use crate::condition::StatusCondition;
 use crate::endpoint_qos::{EndpointQos, EntityQos};
-use crate::entity::{Entity, EntityError};
+use crate::entity::EntityError;
 use crate::error::{CreateEntityError, SetQosError, WaitForError};
-use crate::listener::PublisherListener;
 use crate::mutex::lock;
 use crate::participant::{DomainParticipant, ParticipantInner};
-use crate::qos_cell::QosCell;
+use crate::publisher_state::PublisherState;
 use crate::status::StatusMask;
 use crate::topic::TopicInner;
 use crate::writer_inner::WriterInner;
 use dunlin_core::{Duration, EntityKind, InstanceHandle};
-use dunlin_engine::PublisherGroup;
 use dunlin_qos::{DataWriterQos, PublisherQos, TopicQos};
 use std::borrow::Cow;
-use std::cmp::Reverse;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::Arc;
 
 /// Creates data writers with a common PARTITION and PRESENTATION. Cheap to clone.
+///
+/// Made by [`DomainParticipant::create_publisher`]; then [`create_datawriter`](Self::create_datawriter) for each topic. Samples
+/// of several writers that belong together are written between [`begin_coherent_changes`](Self::begin_coherent_changes) and
+/// [`end_coherent_changes`](Self::end_coherent_changes). It lives as long as a handle to it or to one of its writers.
 #[derive(Clone)]
 pub struct Publisher {
     pub(crate) participant: Arc<ParticipantInner>,
-    pub(crate) state: Arc<PublisherState>,
-}
-
-/// What all handles of a publisher share; lives as long as the publisher or a writer of it.
-pub(crate) struct PublisherState {
-    pub entity: Entity<dyn PublisherListener>,
-    writers: Mutex<Vec<Weak<WriterInner>>>,
-    default_qos: Mutex<DataWriterQos>,
-    qos: QosCell<PublisherQos>,
-    pub sets: Mutex<Sets>,
-    pub suspended: AtomicBool,
-}
-
-/// Coherent sets of a publisher.
-#[derive(Default)]
-pub(crate) struct Sets {
-    /// Calls of begin_coherent_changes that were not ended.
-    pub depth: u32,
-    /// Once it is enabled, if changes are coherent, or ordered over all writers.
-    pub group: Option<Arc<PublisherGroup>>,
-}
-
-impl PublisherState {
-    /// The writers that were not deleted.
-    pub(crate) fn writers(&self) -> Vec<Arc<WriterInner>> {
-        let writers = lock(&self.writers);
-        writers.iter().filter_map(Weak::upgrade).filter(|writer| !writer.is_deleted()).collect()
-    }
-
-    /// The same, the most urgent first: what waits of them leaves in this order.
-    pub(crate) fn urgent_first(&self) -> Vec<Arc<WriterInner>> {
-        let mut writers = self.writers();
-        put_urgent_first(&mut writers);
-        writers
-    }
-
-    /// enable: the writers too, unless ENTITY_FACTORY leaves that to the application.
-    pub(crate) fn enable(&self, participant: &ParticipantInner) -> Result<(), CreateEntityError> {
-        while !self.entity.is_enabled() {
-            self.try_enable(participant)?;
-        }
-        if !self.autoenables() {
-            return Ok(());
-        }
-        // Who deletes a writer meanwhile does not keep the others from being enabled.
-        self.writers().iter().try_for_each(|writer| match writer.enable() {
-            Err(CreateEntityError::AlreadyDeleted) if writer.is_deleted() => Ok(()),
-            enabled => enabled,
-        })
-    }
-
-    /// Enables it alone, unless PRESENTATION changes at this moment.
-    fn try_enable(&self, participant: &ParticipantInner) -> Result<(), CreateEntityError> {
-        let presentation = self.qos.with(|qos| qos.presentation);
-        // Without a lock, as the engine takes one that it holds when it asks for a QoS.
-        let group = participant.publisher_group(presentation)?;
-        let mut sets = lock(&self.sets);
-        if !self.entity.is_enabled() && self.qos.hold_if(|qos| qos.presentation == presentation) {
-            sets.group = group;
-            self.entity.enable();
-        }
-        Ok(())
-    }
-
-    pub(crate) fn autoenables(&self) -> bool {
-        self.qos.with(|qos| qos.entity_factory.autoenable_created_entities)
-    }
-
-    /// What the writers have in common, if anything.
-    pub(crate) fn group(&self) -> Option<Arc<PublisherGroup>> {
-        lock(&self.sets).group.clone()
-    }
-
-    pub(crate) fn add(&self, core: &Arc<WriterInner>) {
-        let mut writers = lock(&self.writers);
-        // Not for each of thousands.
-        if writers.len() == writers.capacity() {
-            writers.retain(|writer| writer.strong_count() > 0);
-        }
-        writers.push(Arc::downgrade(core));
-    }
+    pub(crate) state: Arc<PublisherState<WriterInner>>,
 }
 
 impl std::fmt::Debug for Publisher {
@@ -120,18 +40,11 @@ impl Publisher {
         qos.check_consistency()?;
         qos.check_supported()?;
         participant.entity.check().map_err(|_| CreateEntityError::AlreadyDeleted)?;
-        let state = Arc::new(PublisherState {
-            entity: Entity::new(participant.next_handle(EntityKind::WriterGroup), false),
-            writers: Mutex::default(),
-            default_qos: Mutex::default(),
-            qos: QosCell::new(qos.clone()),
-            sets: Mutex::default(),
-            suspended: AtomicBool::new(false),
-        });
+        let state = PublisherState::new(participant.next_handle(EntityKind::WriterGroup), qos.clone());
         // Known before, so that who enables the participant at this moment enables it if this does not.
         participant.add_publisher(&state);
         if participant.autoenables() {
-            state.enable(&participant)?;
+            state.enable(&*participant)?;
         }
         Ok(Self { participant, state })
     }
@@ -159,7 +72,7 @@ impl Publisher {
     pub fn enable(&self) -> Result<(), CreateEntityError> {
         self.state.entity.check()?;
         self.participant.check_enabled()?;
-        self.state.enable(&self.participant)
+        self.state.enable(&*self.participant)
     }
 
     /// get_qos.
@@ -247,38 +160,6 @@ impl Publisher {
         Ok(())
     }
 
-    /// set_listener: it hears of what the writers' own listeners do not answer for. Replaces the previous one.
-    pub fn set_listener(&self, listener: impl PublisherListener, mask: StatusMask) {
-        self.set_shared_listener(Arc::new(listener), mask);
-    }
-
-    /// set_listener with one that others have too, such as [`listener`](Self::listener) gives.
-    pub fn set_shared_listener(&self, listener: Arc<dyn PublisherListener>, mask: StatusMask) {
-        self.state.entity.listener.set(Some((Some(listener), mask)));
-    }
-
-    /// A listener that does nothing: these statuses do not reach the participant's listener.
-    pub fn consume_statuses(&self, mask: StatusMask) {
-        self.state.entity.listener.set(Some((None, mask)));
-    }
-
-    /// get_listener: the one set here; `None` without one, and after `consume_statuses`.
-    #[must_use]
-    pub fn listener(&self) -> Option<Arc<dyn PublisherListener>> {
-        self.state.entity.listener.get()
-    }
-
-    /// The statuses that a listener set here answers for, or one that does nothing; `None` without either.
-    #[must_use]
-    pub fn listener_mask(&self) -> Option<StatusMask> {
-        self.state.entity.listener.mask()
-    }
-
-    /// Removes the listener; one that runs at this moment finishes.
-    pub fn clear_listener(&self) {
-        self.state.entity.listener.set(None);
-    }
-
     /// get_statuscondition. Publishers have no status of their own, so it is never true.
     #[must_use]
     pub fn status_condition(&self) -> StatusCondition {
@@ -304,7 +185,23 @@ impl Publisher {
     }
 }
 
-/// By TRANSPORT_PRIORITY, and those of equal priority as before.
-pub(crate) fn put_urgent_first(writers: &mut [Arc<WriterInner>]) {
-    writers.sort_by_cached_key(|writer| Reverse(writer.transport_priority()));
+impl DomainParticipant {
+    /// create_publisher, with a QoS or [`PUBLISHER_QOS_DEFAULT`](crate::PUBLISHER_QOS_DEFAULT).
+    ///
+    /// # Errors
+    /// When the QoS is inconsistent or unsupported.
+    pub fn create_publisher<'q>(
+        &self,
+        qos: impl Into<EntityQos<'q, PublisherQos>>,
+    ) -> Result<Publisher, CreateEntityError> {
+        let qos = qos.into().or_else(|| self.default_publisher_qos());
+        Publisher::new(Arc::clone(&self.inner()), &qos)
+    }
+}
+
+impl WriterInner {
+    /// The publisher that it belongs to.
+    pub(crate) fn publisher(&self) -> Publisher {
+        Publisher { participant: Arc::clone(&self.participant), state: Arc::clone(&self.publisher) }
+    }
 }

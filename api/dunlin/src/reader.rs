@@ -5,9 +5,8 @@ use crate::condition::{Condition, StatusCondition};
 use crate::endpoint_qos::EndpointQos;
 use crate::entity::EntityError;
 use crate::error::{CreateEntityError, NotMatched, ReadError, SetQosError, WaitForError};
-use crate::listener::DataReaderListener;
 use crate::query::Query;
-use crate::reader_inner::{ErasedReaderListener, ReaderInner};
+use crate::reader_inner::ReaderInner;
 use crate::representation;
 use crate::sample::{RawSample, Sample};
 use crate::status::{
@@ -22,12 +21,15 @@ use dunlin_cdr::{DecodeOptions, Limits, TopicType};
 use dunlin_core::{Duration, Guid, InstanceHandle, SampleIdentity, VendorId};
 use dunlin_engine::{ContentFilterStats, ReaderStats};
 use dunlin_qos::DataReaderQos;
-use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Reads samples of one topic. Cheap to clone; the reader goes away with its last handle.
+///
+/// Made by [`Subscriber::create_datareader`]. The usual order of calls: wait for data by a [`WaitSet`](crate::WaitSet) with a
+/// [condition](Self::create_readcondition), a [listener](Self::set_listener) or a [stream](Self::stream), then
+/// [`take`](Self::take) until nothing is left. A wait-set finds at once what arrived before.
 ///
 /// Reading never blocks. `take` removes what it returns, `read` leaves it marked as read. With access scope GROUP in the
 /// subscriber's PRESENTATION both fail with [`ReadError::NotBegun`] outside of
@@ -55,6 +57,10 @@ impl<T: TopicType> std::fmt::Debug for DataReader<T> {
 }
 
 /// Selects samples by sample, view and instance state; true while the reader has such a sample.
+///
+/// Made by [`DataReader::create_readcondition`]. Attach its [`condition`](Self::condition) to a [`WaitSet`](crate::WaitSet); once
+/// the wait has returned, [`take_w_condition`](DataReader::take_w_condition) gives the samples that it selects. It keeps its
+/// reader from being deleted until it is dropped or deleted.
 #[derive(Clone, Debug)]
 pub struct ReadCondition {
     reader: std::sync::Weak<ReaderInner>,
@@ -203,7 +209,7 @@ impl<T: TopicType> DataReader<T> {
     /// How many samples a call returns at most: those of a group that are read in order come one by one, as the next may
     /// be another reader's (DDS 1.4 §2.2.2.5.3.8).
     fn at_most(&self, max_samples: usize) -> usize {
-        if self.core.subscriber.state.scope().one_by_one { max_samples.min(1) } else { max_samples }
+        if self.core.subscriber.scope().one_by_one { max_samples.min(1) } else { max_samples }
     }
 
     fn decode_into(
@@ -261,7 +267,8 @@ impl<T: TopicType> DataReader<T> {
     /// without strings and sequences this allocates nothing once the list is long enough.
     ///
     /// # Errors
-    /// [`ReadError::NotEnabled`].
+    /// [`ReadError::NotEnabled`] before [`enable`](Self::enable); [`ReadError::NotBegun`] as said at [`DataReader`];
+    /// [`ReadError::AlreadyDeleted`].
     pub fn take_into(&self, max_samples: usize, out: &mut Vec<Sample<T>>) -> Result<usize, ReadError> {
         self.decode_into(&selection(max_samples, StateMasks::ANY, InstanceSelect::Any), true, out)
     }
@@ -269,7 +276,8 @@ impl<T: TopicType> DataReader<T> {
     /// take: up to `max_samples` samples in any state.
     ///
     /// # Errors
-    /// [`ReadError::NotEnabled`].
+    /// [`ReadError::NotEnabled`] before [`enable`](Self::enable); [`ReadError::NotBegun`] as said at [`DataReader`];
+    /// [`ReadError::AlreadyDeleted`].
     pub fn take(&self, max_samples: usize) -> Result<Vec<Sample<T>>, ReadError> {
         self.take_states(max_samples, StateMasks::ANY)
     }
@@ -277,7 +285,8 @@ impl<T: TopicType> DataReader<T> {
     /// read: up to `max_samples` samples in any state.
     ///
     /// # Errors
-    /// [`ReadError::NotEnabled`].
+    /// [`ReadError::NotEnabled`] before [`enable`](Self::enable); [`ReadError::NotBegun`] as said at [`DataReader`];
+    /// [`ReadError::AlreadyDeleted`].
     pub fn read(&self, max_samples: usize) -> Result<Vec<Sample<T>>, ReadError> {
         self.read_states(max_samples, StateMasks::ANY)
     }
@@ -285,7 +294,8 @@ impl<T: TopicType> DataReader<T> {
     /// take with state masks.
     ///
     /// # Errors
-    /// [`ReadError::NotEnabled`].
+    /// [`ReadError::NotEnabled`] before [`enable`](Self::enable); [`ReadError::NotBegun`] as said at [`DataReader`];
+    /// [`ReadError::AlreadyDeleted`].
     pub fn take_states(&self, max_samples: usize, states: StateMasks) -> Result<Vec<Sample<T>>, ReadError> {
         self.decoded(&selection(max_samples, states, InstanceSelect::Any), true)
     }
@@ -293,7 +303,8 @@ impl<T: TopicType> DataReader<T> {
     /// read with state masks.
     ///
     /// # Errors
-    /// [`ReadError::NotEnabled`].
+    /// [`ReadError::NotEnabled`] before [`enable`](Self::enable); [`ReadError::NotBegun`] as said at [`DataReader`];
+    /// [`ReadError::AlreadyDeleted`].
     pub fn read_states(&self, max_samples: usize, states: StateMasks) -> Result<Vec<Sample<T>>, ReadError> {
         self.decoded(&selection(max_samples, states, InstanceSelect::Any), false)
     }
@@ -301,7 +312,8 @@ impl<T: TopicType> DataReader<T> {
     /// take_next_sample: the next sample not read before, if there is one.
     ///
     /// # Errors
-    /// [`ReadError::NotEnabled`].
+    /// [`ReadError::NotEnabled`] before [`enable`](Self::enable); [`ReadError::NotBegun`] as said at [`DataReader`];
+    /// [`ReadError::AlreadyDeleted`].
     pub fn take_next_sample(&self) -> Result<Option<Sample<T>>, ReadError> {
         Ok(self.take_states(1, StateMasks::NOT_READ)?.pop())
     }
@@ -309,7 +321,8 @@ impl<T: TopicType> DataReader<T> {
     /// read_next_sample: the next sample not read before, if there is one.
     ///
     /// # Errors
-    /// [`ReadError::NotEnabled`].
+    /// [`ReadError::NotEnabled`] before [`enable`](Self::enable); [`ReadError::NotBegun`] as said at [`DataReader`];
+    /// [`ReadError::AlreadyDeleted`].
     pub fn read_next_sample(&self) -> Result<Option<Sample<T>>, ReadError> {
         Ok(self.read_states(1, StateMasks::NOT_READ)?.pop())
     }
@@ -317,7 +330,8 @@ impl<T: TopicType> DataReader<T> {
     /// take_instance.
     ///
     /// # Errors
-    /// [`ReadError::UnknownInstance`].
+    /// [`ReadError::UnknownInstance`] if the reader has no instance with this handle; [`ReadError::NotEnabled`];
+    /// [`ReadError::AlreadyDeleted`].
     pub fn take_instance(
         &self,
         max_samples: usize,
@@ -330,7 +344,8 @@ impl<T: TopicType> DataReader<T> {
     /// read_instance.
     ///
     /// # Errors
-    /// [`ReadError::UnknownInstance`].
+    /// [`ReadError::UnknownInstance`] if the reader has no instance with this handle; [`ReadError::NotEnabled`];
+    /// [`ReadError::AlreadyDeleted`].
     pub fn read_instance(
         &self,
         max_samples: usize,
@@ -344,7 +359,8 @@ impl<T: TopicType> DataReader<T> {
     /// [`InstanceHandle::NIL`].
     ///
     /// # Errors
-    /// [`ReadError::NotEnabled`].
+    /// [`ReadError::NotEnabled`] before [`enable`](Self::enable); [`ReadError::NotBegun`] as said at [`DataReader`];
+    /// [`ReadError::AlreadyDeleted`].
     pub fn take_next_instance(
         &self,
         max_samples: usize,
@@ -357,7 +373,8 @@ impl<T: TopicType> DataReader<T> {
     /// read_next_instance: see [`DataReader::take_next_instance`].
     ///
     /// # Errors
-    /// [`ReadError::NotEnabled`].
+    /// [`ReadError::NotEnabled`] before [`enable`](Self::enable); [`ReadError::NotBegun`] as said at [`DataReader`];
+    /// [`ReadError::AlreadyDeleted`].
     pub fn read_next_instance(
         &self,
         max_samples: usize,
@@ -370,7 +387,8 @@ impl<T: TopicType> DataReader<T> {
     /// take_w_condition.
     ///
     /// # Errors
-    /// [`ReadError::ForeignCondition`] when the condition is another reader's.
+    /// [`ReadError::ForeignCondition`] when the condition is another reader's, [`ReadError::DeletedCondition`] when it was
+    /// deleted; else as [`take`](Self::take).
     pub fn take_w_condition(
         &self,
         max_samples: usize,
@@ -382,7 +400,8 @@ impl<T: TopicType> DataReader<T> {
     /// read_w_condition.
     ///
     /// # Errors
-    /// [`ReadError::ForeignCondition`] when the condition is another reader's.
+    /// [`ReadError::ForeignCondition`] when the condition is another reader's, [`ReadError::DeletedCondition`] when it was
+    /// deleted; else as [`take`](Self::take).
     pub fn read_w_condition(
         &self,
         max_samples: usize,
@@ -394,7 +413,8 @@ impl<T: TopicType> DataReader<T> {
     /// take_next_instance_w_condition: see [`DataReader::take_next_instance`].
     ///
     /// # Errors
-    /// [`ReadError::ForeignCondition`] when the condition is another reader's.
+    /// [`ReadError::ForeignCondition`] when the condition is another reader's, [`ReadError::DeletedCondition`] when it was
+    /// deleted; else as [`take`](Self::take).
     pub fn take_next_instance_w_condition(
         &self,
         max_samples: usize,
@@ -407,7 +427,8 @@ impl<T: TopicType> DataReader<T> {
     /// read_next_instance_w_condition: see [`DataReader::take_next_instance`].
     ///
     /// # Errors
-    /// [`ReadError::ForeignCondition`] when the condition is another reader's.
+    /// [`ReadError::ForeignCondition`] when the condition is another reader's, [`ReadError::DeletedCondition`] when it was
+    /// deleted; else as [`take`](Self::take).
     pub fn read_next_instance_w_condition(
         &self,
         max_samples: usize,
@@ -421,7 +442,8 @@ impl<T: TopicType> DataReader<T> {
     /// later.
     ///
     /// # Errors
-    /// [`ReadError::NotEnabled`].
+    /// [`ReadError::NotEnabled`] before [`enable`](Self::enable); [`ReadError::NotBegun`] as said at [`DataReader`];
+    /// [`ReadError::AlreadyDeleted`].
     pub fn take_payloads(&self, max_samples: usize) -> Result<Vec<RawSample>, ReadError> {
         self.check_access()?;
         let all = selection(self.at_most(max_samples), StateMasks::ANY, InstanceSelect::Any);
@@ -434,7 +456,8 @@ impl<T: TopicType> DataReader<T> {
     /// taken instance by instance, not in the order of their numbers.
     ///
     /// # Errors
-    /// [`ReadError::AcknowledgesByItself`], [`ReadError::NotEnabled`]. A writer that is not matched any more has nothing to be
+    /// [`ReadError::AcknowledgesByItself`] unless the reader's QoS says that it acknowledges on commit;
+    /// [`ReadError::NotEnabled`]. A writer that is not matched any more has nothing to be
     /// told, and that is no error.
     pub fn commit(&self, through: SampleIdentity) -> Result<(), ReadError> {
         self.core.commit(through)
@@ -498,7 +521,8 @@ impl<T: TopicType> DataReader<T> {
     /// get_key_value: a sample of which only the key fields are set.
     ///
     /// # Errors
-    /// [`ReadError::UnknownInstance`].
+    /// [`ReadError::UnknownInstance`] if the reader has no instance with this handle; [`ReadError::NotEnabled`];
+    /// [`ReadError::AlreadyDeleted`].
     pub fn key_value(&self, handle: InstanceHandle) -> Result<T, ReadError> {
         let (key, vendor) = self.core.enabled()?.instance_key(handle).ok_or(ReadError::UnknownInstance)?;
         let (limits, options) = (Limits::default(), DecodeOptions::for_vendor(vendor.0));
@@ -510,7 +534,8 @@ impl<T: TopicType> DataReader<T> {
     /// match a moment later than this reader does, see [`DataWriter::wait_for_readers`](crate::DataWriter::wait_for_readers).
     ///
     /// # Errors
-    /// [`WaitForError::Timeout`].
+    /// [`WaitForError::Timeout`] after the time-out; [`WaitForError::InListener`] on a thread that runs a listener, which
+    /// cannot wait; [`WaitForError::NotEnabled`]; [`WaitForError::AlreadyDeleted`], also when that happens meanwhile.
     pub fn wait_for_writers(&self, count: usize, max_wait: Duration) -> Result<(), WaitForError> {
         self.core.wait_for_writers(count, max_wait)
     }
@@ -519,7 +544,7 @@ impl<T: TopicType> DataReader<T> {
     /// future gives up.
     ///
     /// # Errors
-    /// [`WaitForError::NotEnabled`].
+    /// [`WaitForError::NotEnabled`]; [`WaitForError::AlreadyDeleted`], also when that happens meanwhile.
     pub fn wait_for_writers_async(
         &self,
         count: usize,
@@ -529,10 +554,11 @@ impl<T: TopicType> DataReader<T> {
 
     /// wait_for_historical_data: until everything that existed when this reader met its durable
     /// writers has arrived, and with DURABILITY TRANSIENT or PERSISTENT everything that known durability services have for it
-    /// ([`GivenHistory`](crate::GivenHistory)); at once for a volatile reader.
+    /// ([`DeliveredHistory`](crate::DeliveredHistory)); at once for a volatile reader.
     ///
     /// # Errors
-    /// [`WaitForError::Timeout`].
+    /// [`WaitForError::Timeout`] after the time-out; [`WaitForError::InListener`] on a thread that runs a listener, which
+    /// cannot wait; [`WaitForError::NotEnabled`]; [`WaitForError::AlreadyDeleted`], also when that happens meanwhile.
     pub fn wait_for_historical_data(&self, max_wait: Duration) -> Result<(), WaitForError> {
         self.core.wait_for_historical_data(max_wait)
     }
@@ -541,7 +567,7 @@ impl<T: TopicType> DataReader<T> {
     /// time-out: dropping the future gives up.
     ///
     /// # Errors
-    /// [`WaitForError::NotEnabled`].
+    /// [`WaitForError::NotEnabled`]; [`WaitForError::AlreadyDeleted`], also when that happens meanwhile.
     pub fn wait_for_historical_data_async(
         &self,
     ) -> impl Future<Output = Result<(), WaitForError>> + Send + use<T> {
@@ -561,25 +587,9 @@ impl<T: TopicType> DataReader<T> {
     /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled reader.
     pub fn set_qos<'q>(&self, qos: impl Into<EndpointQos<'q, DataReaderQos>>) -> Result<(), SetQosError> {
         let source = self.core.source();
-        let qos = self.core.subscriber.resolve(qos.into(), &source);
+        let qos = self.core.subscriber().resolve(qos.into(), &source);
         let qos = qos.ok_or(SetQosError::NoTopicQos)?;
         self.core.set_qos(&representation::of_reader(&qos, &*source.topic.type_support)?)
-    }
-
-    /// set_listener: replaces the previous listener, which may still be running on another thread when this returns. A closure `|reader| …` is a listener for
-    /// DATA_AVAILABLE.
-    pub fn set_listener(&self, listener: impl DataReaderListener<T>, mask: StatusMask) {
-        self.set_shared_listener(Arc::new(listener), mask);
-    }
-
-    /// set_listener with one that others have too, such as [`listener`](Self::listener) gives.
-    pub fn set_shared_listener(&self, listener: Arc<dyn DataReaderListener<T>>, mask: StatusMask) {
-        self.core.set_listener(Some(erased(listener)), mask);
-    }
-
-    /// A listener that does nothing: these statuses do not reach subscriber and participant either.
-    pub fn consume_statuses(&self, mask: StatusMask) {
-        self.core.listener.set(Some((None, mask)));
     }
 
     /// get_instance_handle: [`InstanceHandle::NIL`] while the reader is disabled.
@@ -591,25 +601,7 @@ impl<T: TopicType> DataReader<T> {
     /// get_subscriber.
     #[must_use]
     pub fn subscriber(&self) -> Subscriber {
-        self.core.subscriber.clone()
-    }
-
-    /// get_listener: the one set here; `None` without one, and after `consume_statuses`.
-    #[must_use]
-    pub fn listener(&self) -> Option<Arc<dyn DataReaderListener<T>>> {
-        let erased = self.core.listener.get()?;
-        erased.typed()?.downcast_ref::<Erased<T>>().map(|erased| Arc::clone(&erased.listener))
-    }
-
-    /// The statuses that a listener set here answers for, or one that does nothing; `None` without either.
-    #[must_use]
-    pub fn listener_mask(&self) -> Option<StatusMask> {
-        self.core.listener.mask()
-    }
-
-    /// Removes the listener; one that runs at this moment finishes.
-    pub fn clear_listener(&self) {
-        self.core.set_listener(None, StatusMask::NONE);
+        self.core.subscriber()
     }
 
     /// get_statuscondition.
@@ -695,47 +687,5 @@ impl<T: TopicType> DataReader<T> {
     #[must_use]
     pub fn undecodable_count(&self) -> u32 {
         self.core.undecodable.load(Ordering::Relaxed)
-    }
-}
-
-/// A listener without the type of its samples.
-pub(crate) fn erased<T: TopicType>(
-    listener: Arc<dyn DataReaderListener<T>>,
-) -> Arc<dyn ErasedReaderListener> {
-    Arc::new(Erased { listener })
-}
-
-struct Erased<T: TopicType> {
-    listener: Arc<dyn DataReaderListener<T>>,
-}
-
-impl<T: TopicType> ErasedReaderListener for Erased<T> {
-    fn typed(&self) -> Option<&dyn Any> {
-        Some(self)
-    }
-
-    fn call(&self, core: &Arc<ReaderInner>, status: StatusMask) {
-        let reader = DataReader::<T>::from_core(Arc::clone(core));
-        let listener = &self.listener;
-        match status {
-            StatusMask::DATA_AVAILABLE => listener.on_data_available(&reader),
-            StatusMask::SUBSCRIPTION_MATCHED => {
-                listener.on_subscription_matched(&reader, reader.subscription_matched_status());
-            }
-            StatusMask::REQUESTED_INCOMPATIBLE_QOS => {
-                listener.on_requested_incompatible_qos(&reader, reader.requested_incompatible_qos_status());
-            }
-            StatusMask::REQUESTED_DEADLINE_MISSED => {
-                listener.on_requested_deadline_missed(&reader, reader.requested_deadline_missed_status());
-            }
-            StatusMask::LIVELINESS_CHANGED => {
-                listener.on_liveliness_changed(&reader, reader.liveliness_changed_status());
-            }
-            StatusMask::SAMPLE_LOST => listener.on_sample_lost(&reader, reader.sample_lost_status()),
-            StatusMask::SAMPLE_REJECTED => {
-                listener.on_sample_rejected(&reader, reader.sample_rejected_status())
-            }
-            _ => {}
-        }
     }
 }

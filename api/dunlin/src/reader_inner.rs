@@ -1,11 +1,13 @@
 //! What all handles of one data reader share, without the type of its samples.
 
 mod behind;
+mod source;
+
+pub(crate) use source::{JoinedTopic, TopicSource};
 
 use crate::builtin::PublicationBuiltinTopicData;
 use crate::condition::{Condition, ConditionCore, StatusCondition};
-use crate::content_filter::sealed::TopicSource;
-use crate::content_filter::{FilteredTopicInner, JoinedTopic};
+use crate::content_filter::{FilteredReader, FilteredTopicInner};
 use crate::entity::{Deleted, Life, ListenerSlot, OwnCondition, Unusable, endpoint_condition};
 use crate::error::{CreateEntityError, ReadError, SetQosError, WaitForError};
 use crate::mutex::lock;
@@ -16,7 +18,7 @@ use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessChangedStatus, MatchedStatus, ReadAndReset,
     SampleLostStatus, SampleRejectedStatus, StatusMask,
 };
-use crate::subscriber::Subscriber;
+use crate::subscriber_state::{SubscriberMember, SubscriberState};
 use crate::topic::TopicInner;
 use dunlin_cache::{CachedSample, SampleState, Selection, ViewState};
 use dunlin_cdr::TypeSupport;
@@ -58,7 +60,7 @@ pub(crate) struct ReaderInner {
     multi: Option<Arc<dyn JoinedTopic>>,
     /// The readers of the topics that it joins, whose data it shows.
     behind: OnceLock<Vec<Arc<ReaderInner>>>,
-    pub subscriber: Subscriber,
+    pub subscriber: Arc<SubscriberState<Self>>,
     /// The writer of replies, if it reads requests.
     pub related: Option<Guid>,
     /// The reader of rows, if this is one of those behind a multi-topic: nobody but that hears of it.
@@ -89,7 +91,7 @@ impl ReaderInner {
     pub(crate) fn new(
         participant: Arc<ParticipantInner>,
         TopicSource { topic, filter, multi }: TopicSource,
-        subscriber: Subscriber,
+        subscriber: Arc<SubscriberState<Self>>,
         type_support: Arc<dyn TypeSupport>,
         qos: DataReaderQos,
         related: Option<Guid>,
@@ -127,7 +129,7 @@ impl ReaderInner {
         if self.slot.get().is_some() {
             return Ok(());
         }
-        if !self.subscriber.state.entity.is_enabled() {
+        if !self.subscriber.entity.is_enabled() {
             return Err(CreateEntityError::FactoryNotEnabled);
         }
         self.qos.hold();
@@ -228,7 +230,7 @@ impl ReaderInner {
     /// What may change while it is enabled.
     fn policies(&self) -> ReaderPolicies {
         let topic_data = self.topic.topic_data();
-        ReaderPolicies { qos: self.qos(), subscriber_qos: self.subscriber.qos(), topic_data }
+        ReaderPolicies { qos: self.qos(), subscriber_qos: self.subscriber.qos.get(), topic_data }
     }
 
     /// Applies and announces the present QoS of reader, subscriber and topic, if it is enabled.
@@ -238,13 +240,6 @@ impl ReaderInner {
             let _ = self.participant.set_reader_policies(slot, || self.policies());
         }
         self.refresh_behind();
-    }
-
-    /// Applies changed parameters of the content-filtered topic.
-    pub(crate) fn apply_content_filter(&self, filter: &Arc<ContentFilter>) {
-        if let Some(slot) = self.slot.get() {
-            self.participant.set_content_filter(slot, filter);
-        }
     }
 
     /// What it reads.
@@ -382,7 +377,7 @@ impl ReaderInner {
         let mut statuses = lock(&self.statuses);
         statuses.changed = statuses.changed & !StatusMask::DATA_AVAILABLE;
         drop(statuses);
-        self.subscriber.state.entity.clear(StatusMask::DATA_ON_READERS);
+        self.subscriber.entity.clear(StatusMask::DATA_ON_READERS);
     }
 
     /// The one status condition, which does not keep the reader.
@@ -577,6 +572,32 @@ impl ReaderInner {
 
     pub(crate) fn count_undecodable(&self) {
         self.undecodable.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl SubscriberMember for ReaderInner {
+    fn is_deleted(&self) -> bool {
+        Self::is_deleted(self)
+    }
+
+    fn enable(self: &Arc<Self>) -> Result<(), CreateEntityError> {
+        Self::enable(self)
+    }
+
+    fn delete(&self) {
+        self.close();
+    }
+}
+
+impl FilteredReader for ReaderInner {
+    fn is_deleted(&self) -> bool {
+        Self::is_deleted(self)
+    }
+
+    fn apply_content_filter(&self, filter: &Arc<ContentFilter>) {
+        if let Some(slot) = self.slot.get() {
+            self.participant.set_content_filter(slot, filter);
+        }
     }
 }
 

@@ -5,7 +5,8 @@ use dunlin_qos::{IncompatiblePolicy, PolicyId};
 use std::collections::BTreeMap;
 use std::ops::{BitAnd, BitOr, BitOrAssign, Not};
 
-/// A set of status kinds, with the bits of the standard.
+/// A set of status kinds, with the bits of the standard (DDS 1.4 §2.3.3): for which a listener is called, or a status condition
+/// becomes true. Combine them with `|`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct StatusMask(pub u32);
 
@@ -116,7 +117,7 @@ impl Count {
     }
 }
 
-/// PUBLICATION_MATCHED and SUBSCRIPTION_MATCHED.
+/// PUBLICATION_MATCHED and SUBSCRIPTION_MATCHED: how many readers match the writer, or writers the reader (DDS 1.4 §2.2.4.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MatchedStatus {
     /// Endpoints ever matched.
@@ -144,7 +145,8 @@ impl MatchedStatus {
     }
 }
 
-/// OFFERED_INCOMPATIBLE_QOS and REQUESTED_INCOMPATIBLE_QOS.
+/// OFFERED_INCOMPATIBLE_QOS and REQUESTED_INCOMPATIBLE_QOS: endpoints of the same topic that do not match because of their QoS, and
+/// the policies concerned.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct IncompatibleQosStatus {
     /// Incompatible endpoints found.
@@ -167,14 +169,14 @@ impl IncompatibleQosStatus {
     }
 }
 
-/// SAMPLE_LOST.
+/// SAMPLE_LOST: samples that a matched writer wrote and the reader never gets.
 pub type SampleLostStatus = Count;
-/// INCONSISTENT_TOPIC.
+/// INCONSISTENT_TOPIC: endpoints of other participants that use the topic's name with a type that does not fit.
 pub type InconsistentTopicStatus = Count;
-/// LIVELINESS_LOST.
+/// LIVELINESS_LOST: how often the writer has not shown within its lease (LIVELINESS) that it is alive.
 pub type LivelinessLostStatus = Count;
 
-/// OFFERED_DEADLINE_MISSED and REQUESTED_DEADLINE_MISSED.
+/// OFFERED_DEADLINE_MISSED and REQUESTED_DEADLINE_MISSED: how often an instance was not written, or not received, within DEADLINE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DeadlineMissedStatus {
     /// Periods missed, summed over instances.
@@ -186,7 +188,7 @@ pub struct DeadlineMissedStatus {
 /// Which limit a rejected sample met (SampleRejectedStatusKind).
 pub use dunlin_cache::RejectReason as SampleRejectedReason;
 
-/// SAMPLE_REJECTED.
+/// SAMPLE_REJECTED: samples that arrived and found no room within the reader's RESOURCE_LIMITS. A reliable writer sends them again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SampleRejectedStatus {
     /// Samples rejected.
@@ -197,7 +199,7 @@ pub struct SampleRejectedStatus {
     pub last_instance: InstanceHandle,
 }
 
-/// LIVELINESS_CHANGED.
+/// LIVELINESS_CHANGED: how many matched writers are alive and how many are not, by their LIVELINESS.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LivelinessChangedStatus {
     /// Matched writers that are alive.

@@ -45,7 +45,7 @@ impl<T: TopicType> SampleStream<T> {
     fn next_taken(&mut self) -> Poll<Option<Sample<T>>> {
         if self.taken.is_empty() {
             let reader = &self.reader;
-            let taken = reader.core().subscriber.in_access(|| reader.take(BATCH));
+            let taken = reader.core().in_access(|| reader.take(BATCH));
             self.taken.extend(taken.unwrap_or_default());
         }
         match self.taken.pop_front() {

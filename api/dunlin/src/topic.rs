@@ -4,22 +4,48 @@ use crate::condition::StatusCondition;
 use crate::endpoint_qos::EntityQos;
 use crate::entity::Entity;
 use crate::error::{CreateEntityError, SetQosError};
-use crate::listener::TopicListener;
 use crate::mutex::lock;
-use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::qos_cell::QosCell;
 use crate::status::{InconsistentTopicStatus, ReadAndReset, StatusMask};
 use dunlin_cdr::{DdsType, TopicType, TypeDescription, TypeSupport, TypeSupportOf};
 use dunlin_core::{Guid, InstanceHandle};
 use dunlin_engine::LocalType;
-use dunlin_qos::{TopicData, TopicQos};
-use std::any::TypeId;
+use dunlin_qos::{Durability, TopicData, TopicQos};
+use std::any::{Any, TypeId};
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
+/// What a topic needs of the participant that it belongs to.
+pub(crate) trait TopicFactory: Send + Sync {
+    /// Whether what it created can be enabled.
+    fn check_enabled(&self) -> Result<(), CreateEntityError>;
+
+    fn default_topic_qos(&self) -> TopicQos;
+
+    /// Whether DURABILITY may change so.
+    fn check_new_durability(&self, before: Durability, new: Durability) -> Result<(), SetQosError>;
+
+    /// From now on the types of others are compared with that of the topic.
+    fn watch(&self, topic: &TopicInner);
+
+    /// Applies and announces the changed QoS of the topic with its endpoints.
+    fn refresh_endpoints(&self, topic: &Arc<TopicInner>);
+
+    /// With its type.
+    fn typed(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+}
+
+/// The listener of a topic (DDS 1.4 §2.2.4.2.3).
+pub(crate) trait ErasedTopicListener: Send + Sync {
+    fn call(&self, topic: &Arc<TopicInner>, status: StatusMask);
+
+    /// As the application set it.
+    fn typed(&self) -> &dyn Any;
+}
+
 pub(crate) struct TopicInner {
-    pub participant: Weak<ParticipantInner>,
+    pub participant: Weak<dyn TopicFactory>,
     pub name: String,
     pub type_name: String,
     pub keyed: bool,
@@ -30,7 +56,7 @@ pub(crate) struct TopicInner {
     pub type_information: Option<Arc<LocalType>>,
     /// Of the samples.
     pub type_id: TypeId,
-    pub entity: Entity<dyn TopicListener>,
+    pub entity: Entity<dyn ErasedTopicListener>,
     qos: QosCell<TopicQos>,
     inconsistent: Mutex<InconsistentTopicStatus>,
     /// The endpoints of others that were counted.
@@ -39,7 +65,7 @@ pub(crate) struct TopicInner {
 
 impl TopicInner {
     pub(crate) fn new<T: DdsType>(
-        participant: Weak<ParticipantInner>,
+        participant: Weak<dyn TopicFactory>,
         handle: InstanceHandle,
         name: &str,
         qos: &TopicQos,
@@ -52,7 +78,7 @@ impl TopicInner {
 
     /// A disabled topic of samples `T`, of which `support` knows the type, with its name and that of the type.
     pub(crate) fn with_support<T: TopicType>(
-        participant: Weak<ParticipantInner>,
+        participant: Weak<dyn TopicFactory>,
         handle: InstanceHandle,
         (name, type_name): (&str, &str),
         qos: &TopicQos,
@@ -94,11 +120,11 @@ impl TopicInner {
     }
 
     /// From now on its immutable policies stay, and it counts INCONSISTENT_TOPIC.
-    pub(crate) fn enable(&self, participant: &ParticipantInner) {
+    pub(crate) fn enable(&self, participant: &dyn TopicFactory) {
         if !self.entity.is_enabled() {
             self.qos.hold();
             self.entity.enable();
-            self.watch(participant);
+            participant.watch(self);
         }
     }
 
@@ -129,18 +155,6 @@ impl TopicInner {
         lock(&self.others).remove(&remote);
     }
 
-    /// Lets the engine compare the types of others with this one.
-    fn watch(&self, participant: &ParticipantInner) {
-        if !self.entity.is_deleted() {
-            let names = (&*self.name, &*self.type_name);
-            let ty = self.type_information.clone();
-            participant.run(|engine, now, out| engine.put_topic(now, names, self.keyed, ty, out));
-            if self.entity.is_deleted() {
-                participant.forget_deleted(self);
-            }
-        }
-    }
-
     /// get_inconsistent_topic_status.
     pub(crate) fn read_inconsistent(&self) -> InconsistentTopicStatus {
         self.entity.clear(StatusMask::INCONSISTENT_TOPIC);
@@ -154,12 +168,15 @@ impl TopicInner {
         let participant = participant.ok_or(SetQosError::AlreadyDeleted)?;
         participant.check_new_durability(self.qos.with(|qos| qos.durability), new.durability)?;
         self.qos.set(new, TopicQos::check_changeable)?;
-        participant.refresh_endpoints_of(self);
+        participant.refresh_endpoints(self);
         Ok(())
     }
 }
 
 /// A name and a type that writers and readers share. Cheap to clone.
+///
+/// Made by [`DomainParticipant::create_topic`](crate::DomainParticipant::create_topic) before the writers and readers that it is
+/// handed to. Endpoints match those of the same name, and of a type that fits, in the whole domain.
 ///
 /// A participant can have several topics of one name, of one type: `create_topic` and `find_topic` make one each time. Each
 /// has its own QoS, listener and status, announces its TOPIC_DATA with its own endpoints, and is deleted on its own.
@@ -205,7 +222,7 @@ impl<T: TopicType> Topic<T> {
     /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled topic;
     /// [`SetQosError::AlreadyDeleted`].
     pub fn set_qos<'q>(&self, qos: impl Into<EntityQos<'q, TopicQos>>) -> Result<(), SetQosError> {
-        let participant = self.participant().ok_or(SetQosError::AlreadyDeleted)?;
+        let participant = self.inner.participant.upgrade().ok_or(SetQosError::AlreadyDeleted)?;
         self.inner.set_qos(&qos.into().or_else(|| participant.default_topic_qos()))
     }
 
@@ -218,7 +235,7 @@ impl<T: TopicType> Topic<T> {
         let participant = self.inner.participant.upgrade().filter(|_| !self.inner.entity.is_deleted());
         let participant = participant.ok_or(CreateEntityError::AlreadyDeleted)?;
         participant.check_enabled()?;
-        self.inner.enable(&participant);
+        self.inner.enable(&*participant);
         Ok(())
     }
 
@@ -235,38 +252,6 @@ impl<T: TopicType> Topic<T> {
         self.inner.entity.handle
     }
 
-    /// set_listener, for INCONSISTENT_TOPIC: replaces the previous listener.
-    pub fn set_listener(&self, listener: impl TopicListener, mask: StatusMask) {
-        self.set_shared_listener(Arc::new(listener), mask);
-    }
-
-    /// set_listener with one that others have too, such as [`listener`](Self::listener) gives.
-    pub fn set_shared_listener(&self, listener: Arc<dyn TopicListener>, mask: StatusMask) {
-        self.inner.entity.listener.set(Some((Some(listener), mask)));
-    }
-
-    /// A listener that does nothing: these statuses do not reach the participant's listener.
-    pub fn consume_statuses(&self, mask: StatusMask) {
-        self.inner.entity.listener.set(Some((None, mask)));
-    }
-
-    /// get_listener: the one set here; `None` without one, and after `consume_statuses`.
-    #[must_use]
-    pub fn listener(&self) -> Option<Arc<dyn TopicListener>> {
-        self.inner.entity.listener.get()
-    }
-
-    /// The statuses that a listener set here answers for, or one that does nothing; `None` without either.
-    #[must_use]
-    pub fn listener_mask(&self) -> Option<StatusMask> {
-        self.inner.entity.listener.mask()
-    }
-
-    /// Removes the listener; one that runs at this moment finishes.
-    pub fn clear_listener(&self) {
-        self.inner.entity.listener.set(None);
-    }
-
     /// get_statuscondition.
     #[must_use]
     pub fn status_condition(&self) -> StatusCondition {
@@ -277,12 +262,6 @@ impl<T: TopicType> Topic<T> {
     #[must_use]
     pub fn status_changes(&self) -> StatusMask {
         self.inner.entity.changes()
-    }
-
-    /// get_participant; `None` once it is gone.
-    #[must_use]
-    pub fn participant(&self) -> Option<DomainParticipant> {
-        self.inner.participant.upgrade().map(DomainParticipant::from_inner)
     }
 }
 

@@ -4,7 +4,6 @@ use crate::builtin::SubscriptionBuiltinTopicData;
 use crate::condition::StatusCondition;
 use crate::endpoint_qos::EndpointQos;
 use crate::error::{CreateEntityError, NotMatched, SetQosError, WaitForError, WriteError};
-use crate::listener::DataWriterListener;
 use crate::mutex::lock;
 use crate::publisher::Publisher;
 use crate::representation;
@@ -13,7 +12,7 @@ use crate::status::{
 };
 use crate::topic::Topic;
 use crate::write_params::WriteParams;
-use crate::writer_inner::{ErasedWriterListener, Prepared, WriterInner};
+use crate::writer_inner::{Prepared, WriterInner};
 use dunlin_buf::SharedBytes;
 use dunlin_cdr::{TopicType, TypeSupport};
 use dunlin_core::{Duration, Guid, InstanceHandle, SampleIdentity, WallTime};
@@ -21,12 +20,16 @@ use dunlin_driver::Patience;
 use dunlin_engine::{WriteRequest, WriterStats};
 use dunlin_qos::DataWriterQos;
 use dunlin_rtps::ChangeKind;
-use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Writes samples of one topic. Cheap to clone; the writer goes away with its last handle, after
 /// waiting a moment for readers that have not acknowledged everything.
+///
+/// Made by [`Publisher::create_datawriter`]. The usual order of calls: [`wait_for_readers`](Self::wait_for_readers) where the
+/// first samples must arrive, then [`write`](Self::write) and [`dispose`](Self::dispose), then
+/// [`wait_for_acknowledgments`](Self::wait_for_acknowledgments) before the program ends. All methods can be called from several
+/// threads at once; their samples are ordered by who comes first.
 ///
 /// Deleting a writer unregisters its instances (DDS 1.4 §2.2.2.4.1.6), which disposes them unless WRITER_DATA_LIFECYCLE
 /// `autodispose_unregistered_instances` is false: then they become NOT_ALIVE_NO_WRITERS, if nobody else writes them.
@@ -208,7 +211,8 @@ impl<T: TopicType> DataWriter<T> {
     /// WRITER_DATA_LIFECYCLE says so.
     ///
     /// # Errors
-    /// [`WriteError::NotRegistered`]; else as [`DataWriter::dispose`].
+    /// [`WriteError::NotRegistered`] if this writer has not written or registered the instance, or has
+    /// unregistered it; else as [`DataWriter::dispose`].
     pub fn unregister_instance(&self, sample: &T) -> Result<(), WriteError> {
         self.unregister(sample, &WriteParams::default()).map(drop)
     }
@@ -290,7 +294,7 @@ impl<T: TopicType> DataWriter<T> {
     /// get_key_value: a sample of which only the key fields are set.
     ///
     /// # Errors
-    /// [`WriteError::UnknownInstance`].
+    /// [`WriteError::UnknownInstance`] if this writer has no instance with this handle.
     pub fn key_value(&self, handle: InstanceHandle) -> Result<T, WriteError> {
         let key = self.core.enabled()?.instance_key(handle).ok_or(WriteError::UnknownInstance)?;
         let (limits, options) = (dunlin_cdr::Limits::default(), dunlin_cdr::DecodeOptions::default());
@@ -300,7 +304,7 @@ impl<T: TopicType> DataWriter<T> {
     /// assert_liveliness, for the manual kinds of LIVELINESS.
     ///
     /// # Errors
-    /// [`WriteError::NotEnabled`].
+    /// [`WriteError::NotEnabled`] before [`enable`](Self::enable); [`WriteError::AlreadyDeleted`].
     pub fn assert_liveliness(&self) -> Result<(), WriteError> {
         self.core.participant.assert_writer_liveliness(self.core.enabled()?);
         Ok(())
@@ -310,7 +314,8 @@ impl<T: TopicType> DataWriter<T> {
     /// are at least TRANSIENT_LOCAL; what a reliable KEEP_ALL writer writes from then on reaches every reliable KEEP_ALL reader.
     ///
     /// # Errors
-    /// [`WaitForError::Timeout`].
+    /// [`WaitForError::Timeout`] after the time-out; [`WaitForError::InListener`] on a thread that runs a listener, which
+    /// cannot wait; [`WaitForError::NotEnabled`]; [`WaitForError::AlreadyDeleted`], also when that happens meanwhile.
     pub fn wait_for_readers(&self, count: usize, max_wait: Duration) -> Result<(), WaitForError> {
         self.core.wait_for_readers(count, max_wait)
     }
@@ -319,7 +324,7 @@ impl<T: TopicType> DataWriter<T> {
     /// future gives up.
     ///
     /// # Errors
-    /// [`WaitForError::NotEnabled`].
+    /// [`WaitForError::NotEnabled`]; [`WaitForError::AlreadyDeleted`], also when that happens meanwhile.
     pub fn wait_for_readers_async(
         &self,
         count: usize,
@@ -330,7 +335,8 @@ impl<T: TopicType> DataWriter<T> {
     /// wait_for_acknowledgments: until every matched reliable reader has everything written so far.
     ///
     /// # Errors
-    /// [`WaitForError::Timeout`].
+    /// [`WaitForError::Timeout`] after the time-out; [`WaitForError::InListener`] on a thread that runs a listener, which
+    /// cannot wait; [`WaitForError::NotEnabled`]; [`WaitForError::AlreadyDeleted`], also when that happens meanwhile.
     pub fn wait_for_acknowledgments(&self, max_wait: Duration) -> Result<(), WaitForError> {
         self.core.wait_for_acknowledgments(max_wait)
     }
@@ -339,7 +345,7 @@ impl<T: TopicType> DataWriter<T> {
     /// time-out: dropping the future gives up.
     ///
     /// # Errors
-    /// [`WaitForError::NotEnabled`].
+    /// [`WaitForError::NotEnabled`]; [`WaitForError::AlreadyDeleted`], also when that happens meanwhile.
     pub fn wait_for_acknowledgments_async(
         &self,
     ) -> impl Future<Output = Result<(), WaitForError>> + Send + use<T> {
@@ -358,23 +364,8 @@ impl<T: TopicType> DataWriter<T> {
     /// # Errors
     /// When the QoS is inconsistent, unsupported, or changes an immutable policy of an enabled writer.
     pub fn set_qos<'q>(&self, qos: impl Into<EndpointQos<'q, DataWriterQos>>) -> Result<(), SetQosError> {
-        let qos = self.core.publisher.resolve(qos.into(), &self.core.topic);
+        let qos = self.core.publisher().resolve(qos.into(), &self.core.topic);
         self.core.set_qos(&representation::of_writer::<T>(&qos, self.support())?)
-    }
-
-    /// set_listener: replaces the previous listener, which may still be running on another thread when this returns.
-    pub fn set_listener(&self, listener: impl DataWriterListener<T>, mask: StatusMask) {
-        self.set_shared_listener(Arc::new(listener), mask);
-    }
-
-    /// set_listener with one that others have too, such as [`listener`](Self::listener) gives.
-    pub fn set_shared_listener(&self, listener: Arc<dyn DataWriterListener<T>>, mask: StatusMask) {
-        self.core.set_listener(Some(erased(listener)), mask);
-    }
-
-    /// A listener that does nothing: these statuses do not reach publisher and participant either.
-    pub fn consume_statuses(&self, mask: StatusMask) {
-        self.core.listener.set(Some((None, mask)));
     }
 
     /// get_instance_handle: [`InstanceHandle::NIL`] while the writer is disabled.
@@ -386,31 +377,13 @@ impl<T: TopicType> DataWriter<T> {
     /// get_publisher.
     #[must_use]
     pub fn publisher(&self) -> Publisher {
-        self.core.publisher.clone()
+        self.core.publisher()
     }
 
     /// get_topic.
     #[must_use]
     pub fn topic(&self) -> Topic<T> {
         Topic::new(Arc::clone(&self.core.topic))
-    }
-
-    /// get_listener: the one set here; `None` without one, and after `consume_statuses`.
-    #[must_use]
-    pub fn listener(&self) -> Option<Arc<dyn DataWriterListener<T>>> {
-        let erased = self.core.listener.get()?;
-        erased.typed()?.downcast_ref::<Erased<T>>().map(|erased| Arc::clone(&erased.listener))
-    }
-
-    /// The statuses that a listener set here answers for, or one that does nothing; `None` without either.
-    #[must_use]
-    pub fn listener_mask(&self) -> Option<StatusMask> {
-        self.core.listener.mask()
-    }
-
-    /// Removes the listener; one that runs at this moment finishes.
-    pub fn clear_listener(&self) {
-        self.core.set_listener(None, StatusMask::NONE);
     }
 
     /// get_statuscondition.
@@ -591,40 +564,4 @@ impl<T: TopicType> DataWriter<T> {
 /// The parameters of a write at that time.
 pub(crate) fn at(source_timestamp: WallTime) -> WriteParams {
     WriteParams { source_timestamp: Some(source_timestamp), ..WriteParams::default() }
-}
-
-/// A listener without the type of its samples.
-pub(crate) fn erased<T: TopicType>(
-    listener: Arc<dyn DataWriterListener<T>>,
-) -> Arc<dyn ErasedWriterListener> {
-    Arc::new(Erased { listener })
-}
-
-struct Erased<T: TopicType> {
-    listener: Arc<dyn DataWriterListener<T>>,
-}
-
-impl<T: TopicType> ErasedWriterListener for Erased<T> {
-    fn typed(&self) -> Option<&dyn Any> {
-        Some(self)
-    }
-
-    fn call(&self, core: &Arc<WriterInner>, status: StatusMask) {
-        let writer = DataWriter::<T>::from_core(Arc::clone(core));
-        match status {
-            StatusMask::PUBLICATION_MATCHED => {
-                self.listener.on_publication_matched(&writer, writer.publication_matched_status());
-            }
-            StatusMask::OFFERED_INCOMPATIBLE_QOS => {
-                self.listener.on_offered_incompatible_qos(&writer, writer.offered_incompatible_qos_status());
-            }
-            StatusMask::OFFERED_DEADLINE_MISSED => {
-                self.listener.on_offered_deadline_missed(&writer, writer.offered_deadline_missed_status());
-            }
-            StatusMask::LIVELINESS_LOST => {
-                self.listener.on_liveliness_lost(&writer, writer.liveliness_lost_status());
-            }
-            _ => {}
-        }
-    }
 }

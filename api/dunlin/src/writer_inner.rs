@@ -6,13 +6,13 @@ pub(crate) use writing::Prepared;
 
 use crate::builtin::SubscriptionBuiltinTopicData;
 use crate::condition::StatusCondition;
-use crate::dynamic::is_dynamic;
 use crate::entity::{Deleted, Life, ListenerSlot, OwnCondition, Unusable, endpoint_condition};
 use crate::error::{CreateEntityError, SetQosError, WaitForError, WriteError};
 use crate::mutex::lock;
 use crate::participant::{ParticipantInner, Room};
-use crate::publisher::Publisher;
+use crate::publisher_state::{PublisherMember, PublisherState};
 use crate::qos_cell::QosCell;
+use crate::serialized::SerializedData;
 use crate::signal::{Signal, when};
 use crate::status::{
     DeadlineMissedStatus, IncompatibleQosStatus, LivelinessLostStatus, MatchedStatus, ReadAndReset,
@@ -24,10 +24,12 @@ use dunlin_cdr::Representation;
 use dunlin_core::{Duration, EntityId, Guid, InstanceHandle, SequenceNumber};
 use dunlin_discovery::EndpointLocators;
 use dunlin_driver::{AtMark, Patience};
+use dunlin_dynamic::DynamicData;
 use dunlin_engine::{Event, LONGEST_AT_MARK, WriterPolicies, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy};
 use dunlin_transport::Lender;
-use std::any::Any;
+use std::any::{Any, TypeId};
+use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -70,7 +72,7 @@ pub(crate) struct EncodeBuffers {
 pub(crate) struct WriterInner {
     pub participant: Arc<ParticipantInner>,
     pub topic: Arc<TopicInner>,
-    pub publisher: Publisher,
+    pub publisher: Arc<PublisherState<Self>>,
     /// The reader of replies, if it writes requests.
     pub related: Option<Guid>,
     qos: QosCell<DataWriterQos>,
@@ -96,6 +98,11 @@ struct Made {
     representation: Representation,
 }
 
+/// Whether the samples of a topic are of no Rust type.
+fn is_dynamic(topic: &TopicInner) -> bool {
+    [TypeId::of::<DynamicData>(), TypeId::of::<SerializedData>()].contains(&topic.type_id)
+}
+
 fn representation(qos: &DataWriterQos) -> Representation {
     match qos.representation.ids.first() {
         Some(DataRepresentationId::Xcdr2) => Representation::Xcdr2,
@@ -107,7 +114,7 @@ impl WriterInner {
     pub(crate) fn new(
         participant: Arc<ParticipantInner>,
         topic: Arc<TopicInner>,
-        publisher: Publisher,
+        publisher: Arc<PublisherState<Self>>,
         qos: DataWriterQos,
         related: Option<Guid>,
     ) -> Self {
@@ -143,7 +150,7 @@ impl WriterInner {
         if self.slot.get().is_some() {
             return Ok(());
         }
-        if !self.publisher.state.entity.is_enabled() {
+        if !self.publisher.entity.is_enabled() {
             return Err(CreateEntityError::FactoryNotEnabled);
         }
         self.qos.hold();
@@ -182,7 +189,7 @@ impl WriterInner {
         let mut first = false;
         self.participant.create_writer(self, spec, |slot| {
             // Before listeners hear of the first matches and write.
-            slot.set_suspended(self.publisher.state.suspended.load(SeqCst));
+            slot.set_suspended(self.publisher.suspended.load(SeqCst));
             first = self.slot.set(Made { slot, representation }).is_ok();
             first
         })?;
@@ -194,7 +201,7 @@ impl WriterInner {
         let topic_data = self.topic.topic_data();
         WriterPolicies {
             qos: self.participant.with_direct_write(self.qos()),
-            publisher_qos: self.publisher.qos(),
+            publisher_qos: self.publisher.qos.get(),
             topic_data,
         }
     }
@@ -468,6 +475,30 @@ impl WriterInner {
     pub(crate) fn matched(&self) -> Vec<Arc<SubscriptionBuiltinTopicData>> {
         self.usable().ok().map(|slot| slot.matched_readers()).unwrap_or_default()
     }
+}
+
+impl PublisherMember for WriterInner {
+    fn is_deleted(&self) -> bool {
+        Self::is_deleted(self)
+    }
+
+    fn enable(self: &Arc<Self>) -> Result<(), CreateEntityError> {
+        Self::enable(self)
+    }
+}
+
+impl PublisherState<WriterInner> {
+    /// The writers that were not deleted, the most urgent first: what waits of them leaves in this order.
+    pub(crate) fn urgent_first(&self) -> Vec<Arc<WriterInner>> {
+        let mut writers = self.writers();
+        put_urgent_first(&mut writers);
+        writers
+    }
+}
+
+/// By TRANSPORT_PRIORITY, and those of equal priority as before.
+pub(crate) fn put_urgent_first(writers: &mut [Arc<WriterInner>]) {
+    writers.sort_by_cached_key(|writer| Reverse(writer.transport_priority()));
 }
 
 impl Drop for WriterInner {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use dunlin::Config;
 use dunlin_program::{Stop, say, tell};
 use dunlin_recorder::text::{size, stamp};
-use dunlin_recorder::{Counts as Recorded, Keeping, Names, Options, Recorder};
+use dunlin_recorder::{Counts as Recorded, Names, Options, Recorder, StorageOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -78,12 +78,12 @@ pub fn run(arguments: &Record, stop: &Stop) -> Result<bool> {
 fn options(arguments: &Record, before: &[PathBuf]) -> Result<Options> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let name = format!("{OWN}{}.mcap", stamp(u64::try_from(now.as_nanos()).unwrap_or(0)));
-    let mut keeping = Keeping::in_file(arguments.folder.join(name));
-    keeping.split_time = Some(arguments.split_time);
-    keeping.keep_octets = arguments.keep_size;
-    keeping.keep_time = arguments.keep_time;
-    keeping.earlier = before.iter().filter(|file| is_own(file)).cloned().collect();
-    let mut options = Options::new(arguments.domain, keeping);
+    let mut storage = StorageOptions::in_file(arguments.folder.join(name));
+    storage.split_time = Some(arguments.split_time);
+    storage.keep_octets = arguments.keep_size;
+    storage.keep_time = arguments.keep_time;
+    storage.earlier = before.iter().filter(|file| is_own(file)).cloned().collect();
+    let mut options = Options::new(arguments.domain, storage);
     options.config = Some(Config::load()?);
     options.topics = Names { allow: vec![arguments.topic.clone()], deny: Vec::new() };
     Ok(options)

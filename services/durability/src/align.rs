@@ -7,7 +7,7 @@
 
 mod message;
 
-pub use message::{BODY, Body, Branch, Sums, Unsound};
+pub use message::{BODY, Body, Branch, Malformed, Sums};
 
 use crate::history::{History, Place};
 use md5::{Digest, Md5};
@@ -154,7 +154,7 @@ const fn fair(changes: usize) -> usize {
 
 /// The side that asks.
 #[derive(Debug)]
-pub struct Asking {
+pub struct Alignee {
     snapshot: Arc<Snapshot>,
     /// Nodes that are not answered yet.
     asked: BTreeSet<Node>,
@@ -171,7 +171,7 @@ pub struct Next {
     pub lacking: Vec<Place>,
 }
 
-impl Asking {
+impl Alignee {
     /// With a snapshot of the seed that the other side has said, whose history has so many changes.
     #[must_use]
     pub fn new(snapshot: Arc<Snapshot>, changes: usize) -> Self {
@@ -233,7 +233,7 @@ impl Asking {
 
 /// The side that answers.
 #[derive(Debug)]
-pub struct Answering {
+pub struct Aligner {
     snapshot: Arc<Snapshot>,
     /// Nodes and numbers that it still answers with.
     left: (usize, usize),
@@ -241,7 +241,7 @@ pub struct Answering {
     given: Vec<u64>,
 }
 
-impl Answering {
+impl Aligner {
     /// From a snapshot.
     #[must_use]
     pub fn new(snapshot: Arc<Snapshot>) -> Self {

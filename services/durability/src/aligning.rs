@@ -1,10 +1,10 @@
 //! Services that bring their histories together: what [`align`](crate::align) finds, over a topic of their own.
 
-use crate::align::{Answering, Asking, Body, Seed, Snapshot};
+use crate::align::{Alignee, Aligner, Body, Seed, Snapshot};
 use crate::history::{History, Place};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, ServiceMark, SubscriberQos, TopicQos};
 use dunlin::{
-    CreateEntityError, DataReader, DataWriter, DdsType, DomainParticipant, Duration, GivenHistory,
+    CreateEntityError, DataReader, DataWriter, DdsType, DeliveredHistory, DomainParticipant, Duration,
     GuardCondition, Guid, StatusMask, SubscriptionBuiltinTopicData, WallTime, WriteParams,
 };
 use md5::{Digest, Md5};
@@ -96,7 +96,8 @@ impl Post {
     pub(crate) fn announce(&mut self) {
         self.announced += 1;
         // It fails only if the writer is gone.
-        let _ = self.writer.set_qos(&self.writer.qos().user_data(GivenHistory::behind_all(self.announced)));
+        let _ =
+            self.writer.set_qos(&self.writer.qos().user_data(DeliveredHistory::end_marker(self.announced)));
     }
 
     /// What has arrived, of those who send for themselves. True if there is more.
@@ -157,7 +158,7 @@ enum Asks {
     /// It asks, or has asked so often, for a session.
     Hello(u32),
     /// It waits for answers.
-    Differences(Asking),
+    Differences(Alignee),
     /// Nothing is left to ask.
     Done,
 }
@@ -171,7 +172,7 @@ struct Peer {
     /// Sessions that have begun.
     sessions: u32,
     session: u64,
-    answering: Option<Answering>,
+    answering: Option<Aligner>,
     /// Until then it gets no other session.
     next: WallTime,
 }
@@ -259,14 +260,14 @@ impl Peers {
                 peer.session = message.session;
                 let snapshot = fresh(&mut self.snapshot, history, own, now);
                 bodies.push(Body::Begin(snapshot.seed(), snapshot.len() as u64));
-                peer.answering = Some(Answering::new(snapshot));
+                peer.answering = Some(Aligner::new(snapshot));
             }
             (Body::Begin(seed, changes), Some(asks @ Asks::Hello(_)), _)
                 if message.session == peer.session =>
             {
                 let snapshot = Arc::new(Snapshot::of(history, *seed));
                 let changes = usize::try_from(*changes).unwrap_or(usize::MAX).min(history.quota().samples);
-                let mut asking = Asking::new(snapshot, changes);
+                let mut asking = Alignee::new(snapshot, changes);
                 bodies = asking.begin();
                 peer.sessions = peer.sessions.saturating_add(1);
                 peer.due = now.plus(PAUSE);

@@ -6,7 +6,7 @@ use crate::origins::{Numbers, Origins};
 use dunlin::{Duration, Guid, InstanceHandle, SampleIdentity, VendorId, WallTime};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// What strangers can make a history keep.
+/// Bounds of the memory that other participants can make a history use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Quota {
     /// Changes.
@@ -118,7 +118,7 @@ pub struct History {
     known_writers: VecDeque<Guid>,
     last_dispose: Option<SampleIdentity>,
     octets: u64,
-    gone: Gone,
+    gone: Removed,
 }
 
 /// What is remembered of an instance that has ended.
@@ -134,7 +134,7 @@ pub struct Tombstone {
 
 /// What a history has let go since somebody took it.
 #[derive(Default, PartialEq, Eq, Debug)]
-pub struct Gone {
+pub struct Removed {
     /// Changes.
     pub changes: Vec<Position>,
     /// Instances whose last writer has gone, or which were let go while they had one.
@@ -202,7 +202,7 @@ impl History {
             known_writers: VecDeque::new(),
             last_dispose: None,
             octets: 0,
-            gone: Gone::default(),
+            gone: Removed::default(),
         }
     }
 
@@ -212,7 +212,7 @@ impl History {
         &self.contract
     }
 
-    /// What strangers can make it keep.
+    /// Bounds of the memory that other participants can make it use.
     #[must_use]
     pub const fn quota(&self) -> &Quota {
         &self.quota
@@ -249,7 +249,7 @@ impl History {
     }
 
     /// What has been let go since the last call.
-    pub fn take_gone(&mut self) -> Gone {
+    pub fn take_removed(&mut self) -> Removed {
         std::mem::take(&mut self.gone)
     }
 
@@ -524,7 +524,7 @@ impl History {
             if let Some((disposed, origin)) = disposed {
                 let until = now.plus(self.quota.tombstones);
                 let tombstone = Tombstone { disposed, until, origin: Some(origin) };
-                self.bury(handle, tombstone);
+                self.add_tombstone(handle, tombstone);
                 self.gone.tombstones.push((handle, Some(tombstone)));
             }
         }
@@ -539,7 +539,7 @@ impl History {
     }
 
     /// Remembers that an instance has ended.
-    pub fn bury(&mut self, handle: InstanceHandle, tombstone: Tombstone) {
+    pub fn add_tombstone(&mut self, handle: InstanceHandle, tombstone: Tombstone) {
         if let Some(before) = self.tombstones.insert(handle, tombstone) {
             self.forgetting.remove(&(before.until, handle));
         }

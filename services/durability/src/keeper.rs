@@ -2,7 +2,7 @@
 
 use crate::change::{Change, GroupId, Head, Payload, Position, take};
 use crate::contract::Contract;
-use crate::history::{Gone, History, Place, Quota, Tombstone, Verdict};
+use crate::history::{History, Place, Quota, Removed, Tombstone, Verdict};
 use crate::origins::Numbers;
 use crate::store::{NoteKey, NoteKind, Step, Store, StoreError};
 use dunlin::{Guid, InstanceHandle, SampleIdentity, SequenceNumber, WallTime};
@@ -319,7 +319,7 @@ impl<S: Store> Keeper<S> {
     /// Makes steps of what a history has let go.
     fn collect_of(&mut self, group: GroupId) {
         let Some(kept) = self.groups.get_mut(&group) else { return };
-        let Gone { changes, without_writers, tombstones, endings, writers } = kept.history.take_gone();
+        let Removed { changes, without_writers, tombstones, endings, writers } = kept.history.take_removed();
         kept.without_writers.extend(without_writers);
         self.steps.extend(changes.into_iter().map(Step::Remove));
         for (instance, tombstone) in tombstones {
@@ -392,7 +392,7 @@ fn restore_note(kept: &mut Kept, key: NoteKey, note: &[u8]) -> Result<(), StoreE
         }
         NoteKind::Tombstone => {
             let tombstone = tombstone(note).ok_or_else(|| damaged("a tombstone cannot be read"))?;
-            kept.history.bury(InstanceHandle(key.of), tombstone);
+            kept.history.add_tombstone(InstanceHandle(key.of), tombstone);
         }
         NoteKind::Ending => {
             let at = note.try_into().map_err(|_| damaged("the time of an end cannot be read"))?;

@@ -10,7 +10,7 @@ use crate::topic::Topic;
 use crate::writers::Writers;
 use dunlin::qos::{ServiceMark, TopicQos};
 use dunlin::{
-    CreateEntityError, DataReader, DataWriter, DomainParticipant, Duration, GivenHistory, GuardCondition,
+    CreateEntityError, DataReader, DataWriter, DeliveredHistory, DomainParticipant, Duration, GuardCondition,
     Guid, InstanceHandle, InstanceState, Sample, SampleIdentity, SequenceNumber, SerializedData, SharedBytes,
     StatusMask, VendorId, WallTime, WriteError, WriteParams,
 };
@@ -70,7 +70,7 @@ pub(crate) struct KeptTopic {
     readers: BTreeSet<Guid>,
     feeds: Vec<Feed>,
     /// Readers that have everything, as they are told.
-    given: GivenHistory,
+    given: DeliveredHistory,
     /// Who has everything is to be told anew.
     is_untold: bool,
     /// Other services.
@@ -119,7 +119,7 @@ impl KeptTopic {
             to_acknowledge: BTreeMap::new(),
             readers: BTreeSet::new(),
             feeds: Vec::new(),
-            given: GivenHistory::default(),
+            given: DeliveredHistory::default(),
             is_untold: false,
             peers: Peers::default(),
             ends: BTreeMap::new(),
@@ -141,7 +141,7 @@ impl KeptTopic {
         // All meet it anew.
         self.readers.clear();
         self.registered.clear();
-        self.given = GivenHistory::default();
+        self.given = DeliveredHistory::default();
         Ok(())
     }
 
@@ -522,7 +522,7 @@ fn feeder(
     opening: &Opening<'_>,
 ) -> Result<DataWriter<SerializedData>, CreateEntityError> {
     let Opening { participant, mark, since, bell } = opening;
-    let qos = topic.feeder_qos(mark, since).user_data(GivenHistory::default().to_user_data());
+    let qos = topic.feeder_qos(mark, since).user_data(DeliveredHistory::default().to_user_data());
     let feeder =
         participant.create_publisher(&topic.publisher_qos())?.create_datawriter(of_participant, &qos)?;
     feeder.set_listener(Matches((*bell).clone()), StatusMask::PUBLICATION_MATCHED);

@@ -12,8 +12,8 @@ use crate::writers::{Writer, Writers};
 use dunlin::qos::{DomainParticipantQos, ServiceMark};
 use dunlin::{
     CreateEntityError, CreateParticipantError, DCPS_PUBLICATION, DataReader, DcpsPublication,
-    DomainParticipant, Duration, DynamicType, GivenHistory, GuardCondition, Guid, StatusMask, TypeDiscovery,
-    WaitError, WaitSet, WallTime,
+    DeliveredHistory, DomainParticipant, Duration, DynamicType, GuardCondition, Guid, StatusMask,
+    TypeDiscovery, WaitError, WaitSet, WallTime,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl Service {
         let mark = ServiceMark { kind: "durability".into(), id: config.name.clone(), path: Vec::new() };
         let builder = DomainParticipant::builder(config.domain)
             .name(format!("dunlin-store {}", config.name))
-            .qos(DomainParticipantQos::default().service(&mark).property(GivenHistory::PROPERTY, "1"));
+            .qos(DomainParticipantQos::default().service(&mark).property(DeliveredHistory::PROPERTY, "1"));
         let builder = match &config.config {
             Some(settings) => builder.config(settings.clone()),
             None => builder,

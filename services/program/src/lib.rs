@@ -11,4 +11,4 @@ mod text;
 pub use dunlin_core::is_harmful;
 pub use output::{Output, arguments, end, is_closed, stdout};
 pub use stop::Stop;
-pub use text::{harmless, harmless_json, harmless_lines, say, tell};
+pub use text::{sanitize, sanitize_json, sanitize_lines, say, tell};

@@ -4,21 +4,21 @@ use dunlin_core::is_harmful;
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 
-/// What a stranger named, without harmful characters. Whatever comes from the wire is printed so.
+/// A name from the network without characters that could harm a terminal. Everything that comes from the network is printed through this.
 #[must_use]
-pub fn harmless(name: &str) -> String {
+pub fn sanitize(name: &str) -> String {
     name.chars().map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// The same for several lines, which stay lines.
 #[must_use]
-pub fn harmless_lines(text: &str) -> String {
-    text.split('\n').map(harmless).collect::<Vec<_>>().join("\n")
+pub fn sanitize_lines(text: &str) -> String {
+    text.split('\n').map(sanitize).collect::<Vec<_>>().join("\n")
 }
 
 /// JSON with its harmful characters as escapes: they can stand in strings alone, and mean the same there.
 #[must_use]
-pub fn harmless_json(json: &str) -> String {
+pub fn sanitize_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         if is_harmful(c) && c != '\n' {
@@ -43,7 +43,7 @@ pub fn tell(text: fmt::Arguments<'_>) {
 
 fn line(out: &mut impl Write, text: fmt::Arguments<'_>) {
     // Whole, so that lines of several processes do not mix. A full disk or a closed pipe is no reason to end.
-    _ = out.write_all((harmless_lines(&text.to_string()) + "\n").as_bytes());
+    _ = out.write_all((sanitize_lines(&text.to_string()) + "\n").as_bytes());
 }
 
 /// A line on standard output, see [`say`](crate::say()).
@@ -64,15 +64,15 @@ mod tests {
 
     #[test]
     fn what_a_terminal_obeys_is_replaced() {
-        assert_eq!(harmless("A\u{1b}[2J\n\u{9b}B"), "A\u{fffd}[2J\u{fffd}\u{fffd}B");
-        assert_eq!(harmless("A\u{202e}B\u{2028}\u{2069}é"), "A\u{fffd}B\u{fffd}\u{fffd}é");
-        assert_eq!(harmless_lines("struct A\u{1b}[2J {\n}\n"), "struct A\u{fffd}[2J {\n}\n");
+        assert_eq!(sanitize("A\u{1b}[2J\n\u{9b}B"), "A\u{fffd}[2J\u{fffd}\u{fffd}B");
+        assert_eq!(sanitize("A\u{202e}B\u{2028}\u{2069}é"), "A\u{fffd}B\u{fffd}\u{fffd}é");
+        assert_eq!(sanitize_lines("struct A\u{1b}[2J {\n}\n"), "struct A\u{fffd}[2J {\n}\n");
     }
 
     #[test]
     fn json_means_the_same_without_harmful_characters() {
         let json = "{\"a\": \"\u{9b}1m\u{202e}é\"}\n";
-        assert_eq!(harmless_json(json), "{\"a\": \"\\u009b1m\\u202eé\"}\n");
+        assert_eq!(sanitize_json(json), "{\"a\": \"\\u009b1m\\u202eé\"}\n");
     }
 
     #[test]

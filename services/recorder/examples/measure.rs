@@ -5,7 +5,7 @@
 use dunlin::qos::{DataWriterQos, TopicQos};
 use dunlin::{DdsType, DomainParticipant};
 use dunlin_recorder::file::{Compression, Recording};
-use dunlin_recorder::{Keeping, Options, Player, PlayerOptions, Recorder, WhenFull};
+use dunlin_recorder::{Options, Player, PlayerOptions, Recorder, StorageOptions, WhenFull};
 use std::error::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ fn record(
     file: &Path,
     compression: Compression,
 ) -> Result<(), Box<dyn Error>> {
-    let mut keeping = Keeping::in_file(file.to_owned());
+    let mut keeping = StorageOptions::in_file(file.to_owned());
     keeping.compression = compression;
     let mut options = Options::new(0, keeping);
     options.when_full = if rate == 0 { WhenFull::Wait } else { WhenFull::Drop };

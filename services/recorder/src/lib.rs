@@ -4,9 +4,9 @@
 //! recordings. `dunlin record` and `dunlin replay` are programs around it; `docs/recorder.md` says what is kept and what is not.
 //!
 //! ```no_run
-//! use dunlin_recorder::{Keeping, Options, Recorder};
+//! use dunlin_recorder::{StorageOptions, Options, Recorder};
 //!
-//! let recorder = Recorder::start(Options::new(0, Keeping::in_file("run.mcap".into())))?;
+//! let recorder = Recorder::start(Options::new(0, StorageOptions::in_file("run.mcap".into())))?;
 //! std::thread::sleep(std::time::Duration::from_secs(10));
 //! let counts = recorder.finish();
 //! assert!(counts.is_complete(), "{counts:?}");
@@ -39,5 +39,5 @@ pub use names::Names;
 pub use player::{Control, Identity, PlayError, Played, Player, PlayerOptions, SourceTime};
 pub use recorder::{Options, Recorder, RecorderError};
 pub use source::Source;
-pub use store::{Keeping, Kept};
+pub use store::{Kept, StorageOptions};
 pub use type_text::from_text as type_of_schema;

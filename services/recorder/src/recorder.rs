@@ -7,7 +7,7 @@ use crate::ledger::{Counts, Ledger};
 use crate::medium::{Open, open_files};
 use crate::names::Names;
 use crate::queue::Queue;
-use crate::store::{Keeping, Kept, Shelf, SplitWish, Store};
+use crate::store::{Kept, Shelf, SplitWish, StorageOptions, Store};
 use dunlin::qos::{DomainParticipantQos, ServiceMark, SubscriberQos, TopicQos};
 use dunlin::{
     Config, CreateParticipantError, DCPS_PUBLICATION, DataReader, DcpsPublication, DomainParticipant,
@@ -43,7 +43,7 @@ pub struct Options {
     /// Types for topics of whose type nothing is announced, by the names of the types.
     pub types: BTreeMap<String, DynamicType>,
     /// Where it is kept.
-    pub keeping: Keeping,
+    pub storage: StorageOptions,
     /// Octets that may wait for the disk.
     pub buffer: usize,
     /// What happens beyond.
@@ -55,14 +55,14 @@ pub struct Options {
 impl Options {
     /// Everything of a domain, in one file.
     #[must_use]
-    pub fn new(domain: u32, keeping: Keeping) -> Self {
+    pub fn new(domain: u32, storage: StorageOptions) -> Self {
         Self {
             domain,
             config: None,
             topics: Names::default(),
             partitions: Names::default(),
             types: BTreeMap::new(),
-            keeping,
+            storage,
             buffer: 256 << 20,
             when_full: WhenFull::default(),
             max_instances: 1_000_000,
@@ -144,8 +144,8 @@ impl Recorder {
     pub fn start_on(options: Options, open: Open) -> Result<Self, RecorderError> {
         let (ledger, shelf, split) = (Arc::new(Ledger::default()), Shelf::default(), SplitWish::default());
         let wishes = (shelf.clone(), Arc::clone(&split));
-        let store = Store::new(options.keeping.clone(), open, Arc::clone(&ledger), wishes);
-        let file = options.keeping.file.display().to_string();
+        let store = Store::new(options.storage.clone(), open, Arc::clone(&ledger), wishes);
+        let file = options.storage.file.display().to_string();
         let store = store.map_err(|error| RecorderError::File { file, error })?;
         let shared = Arc::new(Shared {
             queue: Queue::new(options.buffer),

@@ -24,7 +24,7 @@ const MAX_CHANNELS: usize = 60_000;
 
 /// Where and how recordings are kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Keeping {
+pub struct StorageOptions {
     /// The first file. Further ones are numbered.
     pub file: PathBuf,
     /// How chunks are packed.
@@ -43,7 +43,7 @@ pub struct Keeping {
     pub earlier: Vec<PathBuf>,
 }
 
-impl Keeping {
+impl StorageOptions {
     /// One file, everything.
     #[must_use]
     pub fn in_file(file: PathBuf) -> Self {
@@ -126,7 +126,7 @@ struct Present {
 }
 
 pub(crate) struct Store {
-    keeping: Keeping,
+    storage: StorageOptions,
     open: Open,
     ledger: Arc<Ledger>,
     shelf: Shelf,
@@ -142,16 +142,16 @@ pub(crate) struct Store {
 impl Store {
     /// Opens the first file.
     pub(crate) fn new(
-        keeping: Keeping,
+        storage: StorageOptions,
         open: Open,
         ledger: Arc<Ledger>,
         (shelf, split): (Shelf, SplitWish),
     ) -> Result<Self, RecordingError> {
         let flush_at = Instant::now() + FLUSH;
         let (present, retry) = (None, None);
-        let finished = keeping.earlier.iter().map(|file| earlier(file)).collect();
+        let finished = storage.earlier.iter().map(|file| earlier(file)).collect();
         let mut store =
-            Self { keeping, open, ledger, shelf, split, present, next: 0, retry, flush_at, finished };
+            Self { storage, open, ledger, shelf, split, present, next: 0, retry, flush_at, finished };
         store.begin()?;
         store.forget_old();
         Ok(store)
@@ -172,7 +172,7 @@ impl Store {
     fn open_next(&mut self) -> (PathBuf, std::io::Result<Box<dyn Medium>>) {
         let mut tries = 0;
         loop {
-            let file = numbered(&self.keeping.file, self.next);
+            let file = numbered(&self.storage.file, self.next);
             let opened = (self.open)(&file);
             let is_there = opened.as_ref().is_err_and(|error| error.kind() == ErrorKind::AlreadyExists);
             tries += 1;
@@ -191,7 +191,7 @@ impl Store {
         let failed =
             move |error| ledger.problem(format!("{name}: what was written may not be safe: {error}"));
         let syncer = Syncer::new(&*medium, Arc::new(failed));
-        let mut writer = RecordingWriter::new(medium, self.keeping.compression)?;
+        let mut writer = RecordingWriter::new(medium, self.storage.compression)?;
         // So that a file that ends early is a recording at any rate.
         writer.flush()?;
         self.shelf.state().present = Some(file.clone());
@@ -314,8 +314,8 @@ impl Store {
             }
         }
         let split = self.split.swap(false, std::sync::atomic::Ordering::SeqCst);
-        let large = self.keeping.split_octets.is_some_and(|most| present.writer.octets() >= most);
-        let long = self.keeping.split_time.is_some_and(|most| present.began.elapsed() >= most);
+        let large = self.storage.split_octets.is_some_and(|most| present.writer.octets() >= most);
+        let long = self.storage.split_time.is_some_and(|most| present.began.elapsed() >= most);
         if split || large || long {
             self.finish();
         }
@@ -345,10 +345,10 @@ impl Store {
     fn forget_old(&mut self) {
         while let Some((oldest, since)) = self.finished.front() {
             let files = self.finished.len() + usize::from(self.present.is_some());
-            let many = self.keeping.keep_files.is_some_and(|most| files > most.max(1));
+            let many = self.storage.keep_files.is_some_and(|most| files > most.max(1));
             let octets: u64 = self.finished.iter().map(|(kept, _)| kept.octets).sum();
-            let large = self.keeping.keep_octets.is_some_and(|most| octets > most);
-            let old = self.keeping.keep_time.is_some_and(|longest| since.elapsed() > longest);
+            let large = self.storage.keep_octets.is_some_and(|most| octets > most);
+            let old = self.storage.keep_time.is_some_and(|longest| since.elapsed() > longest);
             if !(many || large || old) {
                 return;
             }
@@ -406,8 +406,8 @@ mod tests {
     use super::*;
     use crate::medium::open_files;
 
-    fn store(keeping: Keeping) -> Store {
-        Store::new(keeping, open_files(), Arc::new(Ledger::default()), Default::default()).unwrap()
+    fn store(storage: StorageOptions) -> Store {
+        Store::new(storage, open_files(), Arc::new(Ledger::default()), Default::default()).unwrap()
     }
 
     /// A name in a folder that is there as long as the other one.
@@ -421,7 +421,7 @@ mod tests {
     fn a_clock_that_is_set_ends_no_file() {
         let (_folder, file) = place();
         let keep_time = Some(Duration::from_secs(3600));
-        let mut store = store(Keeping { keep_time, ..Keeping::in_file(file.clone()) });
+        let mut store = store(StorageOptions { keep_time, ..StorageOptions::in_file(file.clone()) });
         store.finish();
         // As if the clock had been set forward since.
         for (kept, _) in &mut store.finished {
@@ -429,7 +429,7 @@ mod tests {
         }
         store.forget_old();
         assert!(file.exists());
-        store.keeping.keep_time = Some(Duration::ZERO);
+        store.storage.keep_time = Some(Duration::ZERO);
         store.forget_old();
         assert!(!file.exists());
     }
@@ -440,7 +440,7 @@ mod tests {
         for n in 1..=5 {
             std::fs::write(numbered(&file, n), "old").unwrap();
         }
-        let mut store = store(Keeping::in_file(file.clone()));
+        let mut store = store(StorageOptions::in_file(file.clone()));
         store.finish();
         assert!(store.try_again(), "{:?}", store.ledger.counts());
         assert!(store.ledger.counts().is_complete() && numbered(&file, 6).exists());
@@ -453,12 +453,12 @@ mod tests {
         let earlier: Vec<PathBuf> = (1..=5).map(|n| file.with_file_name(format!("old-{n}.mcap"))).collect();
         earlier.iter().for_each(|file| std::fs::write(file, vec![0u8; 1000]).unwrap());
         let there = || earlier.iter().map(|file| file.exists()).collect::<Vec<_>>();
-        let keeping = Keeping { earlier: earlier.clone(), ..Keeping::in_file(file.clone()) };
-        let mut store = store(Keeping { keep_octets: Some(3_500), ..keeping });
+        let storage = StorageOptions { earlier: earlier.clone(), ..StorageOptions::in_file(file.clone()) };
+        let mut store = store(StorageOptions { keep_octets: Some(3_500), ..storage });
         assert_eq!(there(), [false, false, true, true, true]);
         store.finish();
         assert_eq!((there()[2], file.exists()), (file.metadata().unwrap().len() <= 500, true));
-        store.keeping.keep_time = Some(Duration::ZERO);
+        store.storage.keep_time = Some(Duration::ZERO);
         store.forget_old();
         assert_eq!((there(), file.exists()), (vec![false; 5], false));
         assert!(store.ledger.counts().is_complete());
@@ -468,15 +468,19 @@ mod tests {
     fn what_is_there_under_the_first_name_is_no_reason_for_another() {
         let (_folder, file) = place();
         std::fs::write(&file, "old").unwrap();
-        let made =
-            Store::new(Keeping::in_file(file), open_files(), Arc::new(Ledger::default()), Default::default());
+        let made = Store::new(
+            StorageOptions::in_file(file),
+            open_files(),
+            Arc::new(Ledger::default()),
+            Default::default(),
+        );
         assert!(made.is_err());
     }
 
     #[test]
     fn a_file_that_failed_is_on_the_shelf() {
         let (_folder, file) = place();
-        let mut store = store(Keeping::in_file(file.clone()));
+        let mut store = store(StorageOptions::in_file(file.clone()));
         store.fail(&RecordingError::Io(ErrorKind::StorageFull.into()));
         assert_eq!(store.shelf.all().iter().map(|kept| &kept.file).collect::<Vec<_>>(), [&file]);
     }

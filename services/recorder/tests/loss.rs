@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Programs, Track, record, track_writer, track_writer_qos, track_writer_with};
-use dunlin_recorder::{Counts, Keeping, Medium, Open, Options, Recorder, WhenFull};
+use dunlin_recorder::{Counts, Medium, Open, Options, Recorder, StorageOptions, WhenFull};
 use dunlin_test_program::{Place, eventually};
 use std::fs::File;
 use std::io::{self, Write};
@@ -69,7 +69,7 @@ impl Medium for OnDisk {
 }
 
 fn start(place: &Place, disk: &Disk, buffer: usize, when_full: WhenFull) -> Recorder {
-    let mut options = Options::new(0, Keeping::in_file(place.path("loss.mcap").into()));
+    let mut options = Options::new(0, StorageOptions::in_file(place.path("loss.mcap").into()));
     options.config = Some(place.config());
     options.buffer = buffer;
     options.when_full = when_full;
@@ -190,7 +190,7 @@ fn a_disk_that_fills_up_and_has_room_again_costs_what_is_counted() {
 fn a_file_that_failed_goes_when_it_is_not_kept_any_longer() {
     let (place, disk) = (Place::new("kept"), Disk::default());
     let file = place.path("loss.mcap");
-    let keeping = Keeping { keep_files: Some(1), ..Keeping::in_file(file.clone().into()) };
+    let keeping = StorageOptions { keep_files: Some(1), ..StorageOptions::in_file(file.clone().into()) };
     let options = Options { config: Some(place.config()), ..Options::new(0, keeping) };
     let recorder = Recorder::start_on(options, disk.open()).unwrap();
     let writer = track_writer(&place, 0, "Square");
@@ -231,7 +231,7 @@ fn what_comes_while_it_is_paused_is_left_out() {
 #[test]
 fn instances_beyond_the_limit_are_told() {
     let place = Place::new("instances");
-    let mut options = Options::new(0, Keeping::in_file(place.path("loss.mcap").into()));
+    let mut options = Options::new(0, StorageOptions::in_file(place.path("loss.mcap").into()));
     options.config = Some(place.config());
     options.max_instances = 3;
     let recorder = Recorder::start(options).unwrap();

@@ -19,7 +19,7 @@ pub struct RouterConfig {
     pub participants: Vec<ParticipantConfig>,
     /// What goes where.
     pub routes: Vec<RouteConfig>,
-    /// What strangers can make it keep.
+    /// Bounds of the memory that other participants can make it use.
     pub limits: Limits,
     /// Where it tells what it does.
     pub status: StatusConfig,
@@ -85,7 +85,7 @@ pub enum Create {
     Both,
 }
 
-/// What strangers can make a router keep.
+/// Bounds of the memory that other participants can make a router use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Outputs.

@@ -20,7 +20,7 @@ pub struct BridgeConfig {
     pub zenoh: ZenohConfig,
     /// Which topics, how. The first one that is about a topic decides.
     pub routes: Vec<RouteConfig>,
-    /// What strangers can make it keep.
+    /// Bounds of the memory that other participants can make it use.
     pub limits: Limits,
     /// How often counters are told, zero for never.
     pub status_period: Duration,
@@ -103,7 +103,7 @@ pub enum Congestion {
     Drop,
 }
 
-/// What strangers can make a bridge keep.
+/// Bounds of the memory that other participants can make a bridge use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Routes in each direction.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use dunlin::{Cause, DomainParticipant, VendorId};
-use dunlin_program::harmless;
+use dunlin_program::sanitize;
 
 /// The topic that a command is about.
 #[derive(Args)]
@@ -46,7 +46,7 @@ impl TopicName {
             Cause::NoCounterpart { similar, .. } => similar.as_deref(),
             _ => None,
         });
-        similar.map_or_else(String::new, |name| format!(" (did you mean '{}'?)", harmless(name)))
+        similar.map_or_else(String::new, |name| format!(" (did you mean '{}'?)", sanitize(name)))
     }
 
     /// The name on the wire of a topic that nobody has yet.

@@ -1,6 +1,6 @@
 //! What the commands print, and how: what cannot be told on standard error is not told.
 
-use dunlin_program::harmless_json;
+use dunlin_program::sanitize_json;
 pub use dunlin_program::{is_closed, stdout};
 use serde::Serialize;
 use std::fmt;
@@ -41,7 +41,7 @@ pub fn counted(count: impl TryInto<u64>, what: &str) -> String {
 
 /// A value as JSON, one line, which a terminal can show.
 pub fn json(value: &impl Serialize) -> serde_json::Result<String> {
-    Ok(harmless_json(&serde_json::to_string(value)?) + "\n")
+    Ok(sanitize_json(&serde_json::to_string(value)?) + "\n")
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::statistics::{AllTold, Statistics, misbehaviours};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use dunlin::{Cause, Config, DomainParticipant, EndpointInfo, Explanation, GuidPrefix, Note};
-use dunlin_program::{harmless_lines, tell};
+use dunlin_program::{sanitize_lines, tell};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -91,10 +91,10 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
         write!(out, "{}", crate::output::json(&told)?)?;
     } else {
         let text = if arguments.guids { format!("{explanation:#}") } else { explanation.to_string() };
-        write!(out, "domain {domain}, {}", harmless_lines(&text))?;
-        write!(out, "{}", harmless_lines(&routers::text(&routed)))?;
+        write!(out, "domain {domain}, {}", sanitize_lines(&text))?;
+        write!(out, "{}", sanitize_lines(&routers::text(&routed)))?;
     }
-    Ok(if explanation.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if explanation.is_healthy() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Readers that do not answer are known to their writers alone, which tell if they are Dunlin's.

@@ -4,7 +4,7 @@ use crate::board::{Board, Shape, View};
 use crate::cli::PERIOD;
 use crate::motion::BOARD;
 use anyhow::Result;
-use dunlin_program::{Stop, harmless};
+use dunlin_program::{Stop, sanitize};
 use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use ratatui::layout::{Constraint, Layout};
@@ -125,7 +125,7 @@ fn paint(context: &mut Context<'_>, shape: &Shape) {
     }
     // A column of a usual terminal is about three units wide.
     let beginning = (x - 1.5 * shape.color.chars().count() as f64).max(0.0);
-    context.print(beginning, y, Line::styled(harmless(&shape.color), Style::new().fg(color)));
+    context.print(beginning, y, Line::styled(sanitize(&shape.color), Style::new().fg(color)));
 }
 
 /// The lines beside the board.

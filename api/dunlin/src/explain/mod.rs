@@ -92,7 +92,7 @@ impl Explanation {
 
     /// Somebody writes and somebody reads the topic, they all match, and nothing is known that keeps them apart.
     #[must_use]
-    pub fn is_well(&self) -> bool {
+    pub fn is_healthy(&self) -> bool {
         !self.pairs.is_empty()
             && self.causes.is_empty()
             && self.pairs.iter().all(|pair| pair.matched && pair.causes.is_empty())

@@ -3,9 +3,8 @@
 use super::MultiTopicInner;
 use super::join::{Change, Join, Row};
 use super::side::Side;
-use crate::content_filter::sealed::TopicSource;
 use crate::mutex::lock;
-use crate::reader_inner::{ErasedReaderListener, ReaderInner};
+use crate::reader_inner::{ErasedReaderListener, ReaderInner, TopicSource};
 use crate::status::StatusMask;
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{CachedSample, InstanceState, RejectReason, Selection};
@@ -57,7 +56,7 @@ pub(super) fn readers_behind(
         let mut reader = ReaderInner::new(
             Arc::clone(&rows.participant),
             TopicSource::of_topic(&source.topic),
-            rows.subscriber.clone(),
+            Arc::clone(&rows.subscriber),
             Arc::clone(&source.topic.type_support),
             qos.clone(),
             None,

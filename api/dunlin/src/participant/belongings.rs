@@ -3,8 +3,10 @@
 use super::ParticipantInner;
 use crate::error::CreateEntityError;
 use crate::mutex::lock;
-use crate::publisher::PublisherState;
-use crate::subscriber::SubscriberState;
+use crate::publisher_state::PublisherState;
+use crate::reader_inner::ReaderInner;
+use crate::subscriber_state::SubscriberState;
+use crate::writer_inner::WriterInner;
 use dunlin_core::{EntityId, EntityKind, Guid, InstanceHandle};
 use dunlin_qos::{PublisherQos, SubscriberQos, TopicQos};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,8 +18,8 @@ const TOPIC_KIND: u8 = 0x45;
 /// Publishers and subscribers of a participant, and the QoS of those to come.
 #[derive(Default)]
 pub(crate) struct Contents {
-    publishers: Mutex<Vec<Weak<PublisherState>>>,
-    subscribers: Mutex<Vec<Weak<SubscriberState>>>,
+    publishers: Mutex<Vec<Weak<PublisherState<WriterInner>>>>,
+    subscribers: Mutex<Vec<Weak<SubscriberState<ReaderInner>>>>,
     last_handle: AtomicU32,
     pub(crate) defaults: Mutex<Defaults>,
 }
@@ -60,19 +62,19 @@ impl ParticipantInner {
         if self.entity.is_enabled() { Ok(()) } else { Err(CreateEntityError::FactoryNotEnabled) }
     }
 
-    pub(crate) fn add_publisher(&self, group: &Arc<PublisherState>) {
+    pub(crate) fn add_publisher(&self, group: &Arc<PublisherState<WriterInner>>) {
         add(&self.contents.publishers, group);
     }
 
-    pub(crate) fn add_subscriber(&self, group: &Arc<SubscriberState>) {
+    pub(crate) fn add_subscriber(&self, group: &Arc<SubscriberState<ReaderInner>>) {
         add(&self.contents.subscribers, group);
     }
 
-    pub(crate) fn publishers(&self) -> Vec<Arc<PublisherState>> {
+    pub(crate) fn publishers(&self) -> Vec<Arc<PublisherState<WriterInner>>> {
         live(&self.contents.publishers).into_iter().filter(|group| !group.entity.is_deleted()).collect()
     }
 
-    pub(crate) fn subscribers(&self) -> Vec<Arc<SubscriberState>> {
+    pub(crate) fn subscribers(&self) -> Vec<Arc<SubscriberState<ReaderInner>>> {
         live(&self.contents.subscribers).into_iter().filter(|group| !group.entity.is_deleted()).collect()
     }
 }

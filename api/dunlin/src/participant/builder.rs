@@ -4,12 +4,11 @@ use super::at_exit::Presence;
 use super::belongings::Contents;
 use super::registry;
 use super::sink::Sink;
-use super::{DomainParticipant, ParticipantInner, default_config};
+use super::{DomainParticipant, ErasedParticipantListener, ParticipantInner, default_config};
 use crate::architecture::Servers;
 use crate::derived_topic::DerivedTopics;
 use crate::entity::Entity;
 use crate::error::CreateParticipantError;
-use crate::listener::DomainParticipantListener;
 use crate::place;
 use crate::qos_cell::QosCell;
 use crate::statistics::Statistics;
@@ -22,7 +21,8 @@ use dunlin_qos::DomainParticipantQos;
 use dunlin_transport::{Together, Transport};
 use std::sync::{Arc, Mutex};
 
-/// Settings of a participant before it joins its domain.
+/// Settings of a participant before it joins its domain: [`DomainParticipant::builder`], then any of the settings in any order,
+/// then [`build`](Self::build).
 #[derive(Clone, Debug)]
 pub struct DomainParticipantBuilder {
     pub(crate) domain: DomainId,
@@ -36,7 +36,7 @@ pub struct DomainParticipantBuilder {
 
 /// The listener, if any, and the statuses that it answers for.
 #[derive(Clone, Default)]
-struct Listener(Option<(Arc<dyn DomainParticipantListener>, StatusMask)>);
+struct Listener(Option<(Arc<dyn ErasedParticipantListener>, StatusMask)>);
 
 impl std::fmt::Debug for Listener {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -99,13 +99,8 @@ impl DomainParticipantBuilder {
         self
     }
 
-    /// A listener that the participant has from the beginning. Participants that are made of a clone of this have the same.
-    /// It may be called before [`build`](Self::build) has returned, on this or another thread: it uses the entities that it is
-    /// handed.
-    #[must_use]
-    pub fn listener(mut self, listener: impl DomainParticipantListener, mask: StatusMask) -> Self {
-        self.listener = Listener(Some((Arc::new(listener), mask)));
-        self
+    pub(crate) fn set_listener(&mut self, listener: Arc<dyn ErasedParticipantListener>, mask: StatusMask) {
+        self.listener = Listener(Some((listener, mask)));
     }
 
     /// A transport of the application's, in place of UDP and shared memory; a further call adds another one beside it, which
@@ -122,7 +117,8 @@ impl DomainParticipantBuilder {
     /// Joins the domain.
     ///
     /// # Errors
-    /// When the configuration or QoS cannot be used, or sockets cannot be had.
+    /// [`CreateParticipantError::Config`] and its like when the configuration or the QoS cannot be used;
+    /// [`CreateParticipantError::Network`] when sockets, interfaces or threads cannot be had, with the cause.
     pub fn build(self) -> Result<DomainParticipant, CreateParticipantError> {
         self.qos.check_consistency()?;
         self.qos.check_supported()?;

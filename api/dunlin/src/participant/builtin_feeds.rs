@@ -8,10 +8,9 @@ use crate::builtin::{
     DCPS_PARTICIPANT, DCPS_PUBLICATION, DCPS_SUBSCRIPTION, DCPS_TOPIC, DcpsParticipant, DcpsPublication,
     DcpsSubscription, DcpsTopic, topic_of_reader, topic_of_writer,
 };
-use crate::content_filter::sealed::TopicSource;
 use crate::mutex::lock;
-use crate::reader_inner::ReaderInner;
-use crate::subscriber::{Subscriber, SubscriberState};
+use crate::reader_inner::{ReaderInner, TopicSource};
+use crate::subscriber_state::SubscriberState;
 use crate::topic::TopicInner;
 use dunlin_buf::SharedBytes;
 use dunlin_cdr::{DdsType, Representation, TypeSupportOf};
@@ -22,10 +21,13 @@ use dunlin_rtps::ChangeKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 
+/// The built-in subscriber.
+type Builtin = SubscriberState<ReaderInner>;
+
 /// The readers of the four topics, as far as the application has asked for them.
 #[derive(Default)]
 pub(crate) struct BuiltinFeeds {
-    subscriber: Option<Arc<SubscriberState>>,
+    subscriber: Option<Arc<Builtin>>,
     participants: Feed,
     topics: Feed,
     publications: Feed,
@@ -168,26 +170,32 @@ fn builtin_qos() -> DataReaderQos {
     DataReaderQos::default().reliable().transient_local().keep_last(1)
 }
 
-fn make<T: DdsType>(subscriber: &Subscriber, name: &str) -> ReaderInner {
-    let participant = subscriber.participant_inner();
+fn make<T: DdsType>(
+    participant: &Arc<ParticipantInner>,
+    subscriber: &Arc<Builtin>,
+    name: &str,
+) -> ReaderInner {
     let (weak, handle) = (Arc::downgrade(participant), participant.topic_handle());
     let topic = Arc::new(TopicInner::new::<T>(weak, handle, name, &TopicQos::default(), None));
     let source = TopicSource::of_topic(&topic);
     let types = Arc::new(TypeSupportOf::<T>::default());
-    ReaderInner::new(Arc::clone(participant), source, subscriber.clone(), types, builtin_qos(), None)
+    ReaderInner::new(Arc::clone(participant), source, Arc::clone(subscriber), types, builtin_qos(), None)
 }
 
 /// The reader of a built-in topic, made now if there is none.
-pub(crate) fn builtin_reader(subscriber: &Subscriber, name: &str) -> Option<Arc<ReaderInner>> {
+pub(crate) fn builtin_reader(
+    participant: &Arc<ParticipantInner>,
+    subscriber: &Arc<Builtin>,
+    name: &str,
+) -> Option<Arc<ReaderInner>> {
     let core = Arc::new(match name {
-        DCPS_PARTICIPANT => make::<DcpsParticipant>(subscriber, name),
-        DCPS_TOPIC => make::<DcpsTopic>(subscriber, name),
-        DCPS_PUBLICATION => make::<DcpsPublication>(subscriber, name),
-        DCPS_SUBSCRIPTION => make::<DcpsSubscription>(subscriber, name),
+        DCPS_PARTICIPANT => make::<DcpsParticipant>(participant, subscriber, name),
+        DCPS_TOPIC => make::<DcpsTopic>(participant, subscriber, name),
+        DCPS_PUBLICATION => make::<DcpsPublication>(participant, subscriber, name),
+        DCPS_SUBSCRIPTION => make::<DcpsSubscription>(participant, subscriber, name),
         _ => return None,
     });
     core.enable_private().ok()?;
-    let participant = subscriber.participant_inner();
     let used = participant.run(|engine, now, out| {
         let mut feeds = lock(&participant.builtin);
         if !feeds.is_used() {
@@ -204,14 +212,14 @@ pub(crate) fn builtin_reader(subscriber: &Subscriber, name: &str) -> Option<Arc<
         Some(Arc::clone(&core))
     })?;
     if Arc::ptr_eq(&used, &core) {
-        subscriber.add_reader(&core);
+        subscriber.add(&core);
     }
     Some(used)
 }
 
 impl ParticipantInner {
     /// get_builtin_subscriber.
-    pub(crate) fn builtin_state(&self, make: impl FnOnce() -> Arc<SubscriberState>) -> Arc<SubscriberState> {
+    pub(crate) fn builtin_state(&self, make: impl FnOnce() -> Arc<Builtin>) -> Arc<Builtin> {
         Arc::clone(lock(&self.builtin).subscriber.get_or_insert_with(make))
     }
 

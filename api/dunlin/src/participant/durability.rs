@@ -2,8 +2,8 @@
 
 use super::{DomainParticipant, ParticipantInner};
 use crate::builtin::PublicationBuiltinTopicData;
+use crate::delivered_history::DeliveredHistory;
 use crate::error::WaitForError;
-use crate::given_history::GivenHistory;
 use dunlin_core::{Duration, Guid, GuidPrefix};
 use dunlin_discovery::ParticipantData;
 use dunlin_qos::{Durability, DurabilityKind, Property, UnsupportedPolicy};
@@ -34,12 +34,13 @@ impl ParticipantInner {
         let services = self.engine().discovered_participants();
         let services = services.iter().filter(|data| is_durability_service(&data.property));
         services.into_iter().all(|data| {
-            let (service, tells) = (data.guid_prefix, data.property.get(GivenHistory::PROPERTY).is_some());
+            let (service, tells) =
+                (data.guid_prefix, data.property.get(DeliveredHistory::PROPERTY).is_some());
             let mut of_service = matched.iter().filter(|writer| {
                 writer.guid.prefix == service && is_durability_service(&writer.qos.property)
             });
             let done = |writer: &Arc<PublicationBuiltinTopicData>| {
-                GivenHistory::is_complete(&writer.qos.user_data.0, reader) != Some(false)
+                DeliveredHistory::is_complete(&writer.qos.user_data.0, reader) != Some(false)
             };
             match of_service.next() {
                 Some(first) => done(first) && of_service.all(done),
@@ -51,7 +52,7 @@ impl ParticipantInner {
     /// Whether all writers are known with which a service gave history when it was met.
     fn knows_all_of(&self, service: GuidPrefix) -> bool {
         let is_last = |writer: &Arc<PublicationBuiltinTopicData>| {
-            writer.guid.prefix == service && GivenHistory::is_behind_all(&writer.qos.user_data.0)
+            writer.guid.prefix == service && DeliveredHistory::is_end_marker(&writer.qos.user_data.0)
         };
         self.engine().discovered_writers().iter().any(is_last)
     }

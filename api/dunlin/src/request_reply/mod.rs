@@ -54,7 +54,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Samples that each writer and reader of a service holds at most.
 const MAX_SAMPLES: i32 = 1024;
 
-/// A service and the bounds of its endpoints in this process.
+/// A service and the bounds of its endpoints in this process: what [`Requester::new`] and [`Replier::new`] are given. Both sides
+/// use the same name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Service {
     request_topic: String,

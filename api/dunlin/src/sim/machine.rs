@@ -14,8 +14,11 @@ use crate::mutex::lock;
 use crate::place::{self, Place};
 use crate::sim::baton;
 use crate::sim::failure::Cause;
-use crate::sim::port::SimPort;
-use crate::sim::shared::Shared;
+use crate::sim::port::{PortHost, SimPort};
+use crate::sim::shared::{self, Life};
+
+/// The state of a simulation of such nodes.
+pub(crate) type Shared = shared::Shared<NodeMachine>;
 
 /// A node from a start to the next crash.
 pub(crate) struct NodeMachine {
@@ -27,7 +30,7 @@ pub(crate) struct NodeMachine {
     pub(crate) life: u32,
     pub(crate) address: Ipv4Addr,
     alive: AtomicBool,
-    ports: Mutex<Vec<Weak<SimPort>>>,
+    ports: Mutex<Vec<Weak<SimPort<Self>>>>,
     participants: AtomicU32,
 }
 
@@ -35,7 +38,7 @@ pub(crate) struct NodeMachine {
 pub(crate) enum Entry {
     Wake(Waker),
     /// The participant of a port wants to be called.
-    Timer(Weak<SimPort>),
+    Timer(Weak<SimPort<NodeMachine>>),
     /// A datagram that does not leave its node.
     Local {
         machine: Weak<NodeMachine>,
@@ -87,7 +90,7 @@ impl NodeMachine {
     }
 
     /// The sockets that are open.
-    pub(crate) fn ports(&self) -> Vec<Arc<SimPort>> {
+    pub(crate) fn ports(&self) -> Vec<Arc<SimPort<Self>>> {
         lock(&self.ports).iter().filter_map(Weak::upgrade).collect()
     }
 
@@ -99,22 +102,37 @@ impl NodeMachine {
         self.alive.store(false, Relaxed);
     }
 
-    /// What is sent to the port no longer reaches the node, unless another one there hears it too.
-    pub(crate) fn close(&self, port: &SimPort) {
-        if !self.is_alive() {
-            return;
+    fn wait_in_thread(&self, arm: &mut dyn FnMut(&Waker) -> bool, until: MonoTime) -> bool {
+        let mut planned = false;
+        loop {
+            let Some(waker) = baton::waker_of_thread() else { return false };
+            if arm(&waker) {
+                return true;
+            }
+            if self.clock() >= until {
+                return false;
+            }
+            if !planned && until < MonoTime::MAX {
+                planned = true;
+                self.wake_at(until, &waker);
+            }
+            if !baton::hand_back() {
+                return false;
+            }
         }
-        lock(&self.ports).retain(|known| known.as_ptr() != std::ptr::from_ref(port));
-        let others = self.ports();
-        let heard = |locator: &Locator| others.iter().any(|other| other.heard().any(|own| own == locator));
-        let gone: Vec<_> = port.heard().filter(|locator| !heard(locator)).copied().collect();
-        let mut state = self.shared.state();
-        let id = state.nodes[self.node].id;
-        state.world.stop_hearing(id, &gone);
+    }
+}
+
+impl Life for NodeMachine {
+    type Entry = Entry;
+}
+
+impl PortHost for NodeMachine {
+    fn clock(&self) -> MonoTime {
+        Self::clock(self)
     }
 
-    /// Puts a datagram on its way. `outside` says whether it may leave the node.
-    pub(crate) fn send(&self, from: Locator, to: Locator, bytes: &SharedBytes, outside: bool) {
+    fn send(&self, from: Locator, to: Locator, bytes: &SharedBytes, outside: bool) {
         if !self.is_alive() {
             return;
         }
@@ -136,24 +154,21 @@ impl NodeMachine {
         }
     }
 
-    fn wait_in_thread(&self, arm: &mut dyn FnMut(&Waker) -> bool, until: MonoTime) -> bool {
-        let mut planned = false;
-        loop {
-            let Some(waker) = baton::waker_of_thread() else { return false };
-            if arm(&waker) {
-                return true;
-            }
-            if self.clock() >= until {
-                return false;
-            }
-            if !planned && until < MonoTime::MAX {
-                planned = true;
-                self.wake_at(until, &waker);
-            }
-            if !baton::hand_back() {
-                return false;
-            }
+    fn close(&self, port: &SimPort<Self>) {
+        if !self.is_alive() {
+            return;
         }
+        lock(&self.ports).retain(|known| known.as_ptr() != std::ptr::from_ref(port));
+        let others = self.ports();
+        let heard = |locator: &Locator| others.iter().any(|other| other.heard().any(|own| own == locator));
+        let gone: Vec<_> = port.heard().filter(|locator| !heard(locator)).copied().collect();
+        let mut state = self.shared.state();
+        let id = state.nodes[self.node].id;
+        state.world.stop_hearing(id, &gone);
+    }
+
+    fn ring_at(&self, at: MonoTime, port: Weak<SimPort<Self>>) {
+        self.shared.plan(at, Entry::Timer(port));
     }
 }
 

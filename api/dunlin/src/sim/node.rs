@@ -10,8 +10,8 @@ use crate::mutex::lock;
 use crate::sim::baton::Baton;
 use crate::sim::context::Context;
 use crate::sim::failure::{Cause, Error, Result};
-use crate::sim::machine::NodeMachine;
-use crate::sim::shared::{Body, Program, Shared};
+use crate::sim::machine::{NodeMachine, Shared};
+use crate::sim::shared::{Body, Program, Running};
 
 /// A machine of a simulation, with an address and a clock of its own. Cheap to clone.
 ///
@@ -241,7 +241,7 @@ impl Node {
     #[track_caller]
     fn start_each_time(&self, start: impl Fn(&Arc<NodeMachine>) + Send + Sync + 'static) {
         let machine = self.machine();
-        let program: Program = Arc::new(start);
+        let program: Program<NodeMachine> = Arc::new(start);
         self.shared.state().nodes[self.index].programs.push(Arc::clone(&program));
         program(&machine);
     }
@@ -271,7 +271,7 @@ impl Node {
         drop(held);
         machine.die();
         let mut state = self.shared.state();
-        let own = |running: &crate::sim::shared::Running| running.machine.node == self.index;
+        let own = |running: &Running<NodeMachine>| running.machine.node == self.index;
         let ids: Vec<_> = state.tasks.iter().filter(|(_, running)| own(running)).map(|(id, _)| *id).collect();
         let ended: Vec<_> = ids.iter().filter_map(|id| state.tasks.remove(id)).collect();
         drop(state);

@@ -16,7 +16,6 @@ use dunlin_transport::{
 use dunlin_udp::{MulticastUse, ParticipantIndex, UdpConfig};
 
 use crate::mutex::lock;
-use crate::sim::machine::{Entry, NodeMachine};
 
 /// Largest datagram, as with UDP.
 const MAX_DATAGRAM: usize = 65_507;
@@ -25,8 +24,22 @@ const EPHEMERAL: u16 = 40_000;
 /// As many indices are tried as the UDP transport tries.
 const MAX_INDEX: u32 = 120;
 
-pub(crate) struct SimPort {
-    machine: Arc<NodeMachine>,
+/// What a port needs of the machine that has it.
+pub(crate) trait PortHost: Send + Sync + Sized + 'static {
+    fn clock(&self) -> MonoTime;
+
+    /// Puts a datagram on its way. `outside` says whether it may leave the node.
+    fn send(&self, from: Locator, to: Locator, bytes: &SharedBytes, outside: bool);
+
+    /// What is sent to the port no longer reaches the node, unless another one there hears it too.
+    fn close(&self, port: &SimPort<Self>);
+
+    /// Has the port [called](SimPort::ring) at a time.
+    fn ring_at(&self, at: MonoTime, port: Weak<SimPort<Self>>);
+}
+
+pub(crate) struct SimPort<H> {
+    machine: Arc<H>,
     me: Weak<Self>,
     domain: DomainId,
     index: u32,
@@ -80,11 +93,11 @@ fn index(udp: &UdpConfig, taken: &[u32]) -> Option<u32> {
     }
 }
 
-impl SimPort {
+impl<H: PortHost> SimPort<H> {
     /// # Errors
     /// When the configuration asks for what there is not, or no port is left.
     pub(crate) fn open(
-        machine: &Arc<NodeMachine>,
+        machine: &Arc<H>,
         address: Ipv4Addr,
         config: &DriverConfig,
         taken: &[u32],
@@ -131,7 +144,7 @@ impl SimPort {
         }))
     }
 
-    pub(crate) fn machine(&self) -> &Arc<NodeMachine> {
+    pub(crate) fn machine(&self) -> &Arc<H> {
         &self.machine
     }
 
@@ -197,7 +210,7 @@ impl SimPort {
     }
 }
 
-impl Transport for SimPort {
+impl<H: PortHost> Transport for SimPort<H> {
     fn name(&self) -> &'static str {
         "simulated"
     }
@@ -268,7 +281,7 @@ impl Transport for SimPort {
     }
 }
 
-impl Sockets for SimPort {
+impl<H: PortHost> Sockets for SimPort<H> {
     fn attach(&self, pump: Pump) {
         // Called once, by whoever opened the port.
         let _ = self.pump.set(pump);
@@ -279,7 +292,7 @@ impl Sockets for SimPort {
         let at = deadline.max(self.machine.clock());
         if planned.is_none_or(|planned| at < planned) {
             *planned = Some(at);
-            self.machine.shared.plan(at, Entry::Timer(self.me.clone()));
+            self.machine.ring_at(at, self.me.clone());
         }
     }
 }

@@ -9,8 +9,8 @@ use dunlin_sim::Datagram;
 
 use crate::sim::baton::{Baton, Ending, Pause, ending};
 use crate::sim::failure::{Cause, Failure, panic_text};
-use crate::sim::machine::{Entry, NodeMachine};
-use crate::sim::shared::{Body, Job, PAUSED_BUFFER, Shared, TaskId};
+use crate::sim::machine::{Entry, NodeMachine, Shared};
+use crate::sim::shared::{Body, Job, PAUSED_BUFFER, TaskId};
 
 /// So much at one point of time means that time stands still.
 const MAX_AT_ONCE: u64 = 10_000_000;

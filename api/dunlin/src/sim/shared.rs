@@ -16,47 +16,52 @@ use crate::mutex::lock;
 use crate::sim::agenda::Agenda;
 use crate::sim::baton::Baton;
 use crate::sim::failure::{Cause, Error, Failure};
-use crate::sim::machine::{Entry, NodeMachine};
 
 /// Datagrams that wait while a node stands still, at most; as the receive buffer of a socket would.
 pub(crate) const PAUSED_BUFFER: usize = 256;
 
 pub(crate) type TaskId = u64;
 
+/// A node from a start to the next crash, as far as the state of a simulation has to know it.
+pub(crate) trait Life: Send + Sync + Sized + 'static {
+    /// What is to happen at some time besides what the network does.
+    type Entry: Send;
+}
+
 /// What a task does.
 pub(crate) type Job = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
 
 /// Starts a task or thread whenever its node starts.
-pub(crate) type Program = Arc<dyn Fn(&Arc<NodeMachine>) + Send + Sync>;
+pub(crate) type Program<M> = Arc<dyn Fn(&Arc<M>) + Send + Sync>;
 
 pub(crate) enum Body {
     Task(Job),
     Thread(Baton),
 }
 
-pub(crate) struct Running {
-    pub(crate) machine: Arc<NodeMachine>,
-    pub(crate) waker: Arc<TaskWaker>,
+pub(crate) struct Running<M: Life> {
+    pub(crate) machine: Arc<M>,
+    pub(crate) waker: Arc<TaskWaker<M>>,
     /// `None` while it has its turn.
     pub(crate) body: Option<Body>,
 }
 
-pub(crate) struct NodeState {
+pub(crate) struct NodeState<M> {
     pub(crate) name: String,
     pub(crate) id: NodeId,
     pub(crate) config: Config,
     pub(crate) life: u32,
     /// `None` after a crash.
-    pub(crate) machine: Option<Arc<NodeMachine>>,
-    pub(crate) programs: Vec<Program>,
+    pub(crate) machine: Option<Arc<M>>,
+    pub(crate) programs: Vec<Program<M>>,
     pub(crate) paused: bool,
     /// What was to run while the node stood still.
     pub(crate) held_tasks: Vec<TaskId>,
     pub(crate) held_datagrams: VecDeque<Datagram>,
 }
 
-impl NodeState {
-    pub(crate) fn new(name: &str, id: NodeId, config: Config, machine: Arc<NodeMachine>) -> Self {
+impl<M> NodeState<M> {
+    pub(crate) fn new(name: &str, id: NodeId, config: Config, machine: Arc<M>) -> Self {
         Self {
             name: name.into(),
             id,
@@ -71,11 +76,11 @@ impl NodeState {
     }
 }
 
-pub(crate) struct State {
+pub(crate) struct State<M: Life> {
     pub(crate) world: World,
-    pub(crate) nodes: Vec<NodeState>,
-    pub(crate) agenda: Agenda<Entry>,
-    pub(crate) tasks: BTreeMap<TaskId, Running>,
+    pub(crate) nodes: Vec<NodeState<M>>,
+    pub(crate) agenda: Agenda<M::Entry>,
+    pub(crate) tasks: BTreeMap<TaskId, Running<M>>,
     pub(crate) rng: Rng,
     pub(crate) failure: Option<Failure>,
     /// Gets a copy of everything that is sent.
@@ -98,23 +103,23 @@ struct Ready {
     rng: Rng,
 }
 
-pub(crate) struct Shared {
+pub(crate) struct Shared<M: Life> {
     pub(crate) seed: u64,
     /// The command that repeats this run.
     repeat: String,
     start: MonoTime,
-    state: Mutex<State>,
+    state: Mutex<State<M>>,
     ready: Mutex<Ready>,
 }
 
 /// Puts a task among those that can run.
-pub(crate) struct TaskWaker {
+pub(crate) struct TaskWaker<M: Life> {
     id: TaskId,
     queued: AtomicBool,
-    shared: Weak<Shared>,
+    shared: Weak<Shared<M>>,
 }
 
-impl Wake for TaskWaker {
+impl<M: Life> Wake for TaskWaker<M> {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -128,14 +133,14 @@ impl Wake for TaskWaker {
     }
 }
 
-impl TaskWaker {
+impl<M: Life> TaskWaker<M> {
     /// From now on it can be woken again.
     pub(crate) fn begin_turn(&self) {
         self.queued.store(false, SeqCst);
     }
 }
 
-impl Shared {
+impl<M: Life> Shared<M> {
     pub(crate) fn new(seed: u64, network: NetworkConfig, repeat: String) -> Arc<Self> {
         let mut rng = Rng::new(seed);
         let world = World::new(rng.next_u64(), network);
@@ -156,7 +161,7 @@ impl Shared {
         Arc::new(Self { seed, repeat, start, state: Mutex::new(state), ready: Mutex::new(ready) })
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State<M>> {
         lock(&self.state)
     }
 
@@ -165,7 +170,7 @@ impl Shared {
         self.state().world.clock().since(self.start)
     }
 
-    pub(crate) fn plan(&self, at: MonoTime, entry: Entry) {
+    pub(crate) fn plan(&self, at: MonoTime, entry: M::Entry) {
         self.state().agenda.push(at, entry);
     }
 
@@ -192,7 +197,7 @@ impl Shared {
     /// Those of `make`.
     pub(crate) fn add<E>(
         self: &Arc<Self>,
-        machine: &Arc<NodeMachine>,
+        machine: &Arc<M>,
         make: impl FnOnce(Waker) -> Result<Body, E>,
     ) -> Result<(), E> {
         let mut state = self.state();
@@ -207,7 +212,7 @@ impl Shared {
         Ok(())
     }
 
-    pub(crate) fn add_job(self: &Arc<Self>, machine: &Arc<NodeMachine>, job: Job) {
+    pub(crate) fn add_job(self: &Arc<Self>, machine: &Arc<M>, job: Job) {
         let added: Result<(), std::convert::Infallible> = self.add(machine, |_| Ok(Body::Task(job)));
         match added {
             Ok(()) => {}
@@ -233,7 +238,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl<M: Life> State<M> {
     /// Writes down what a node sends; a capture that cannot be written ends there, and the simulation with it.
     pub(crate) fn record(&mut self, from: Locator, to: Locator, bytes: &[u8]) -> std::io::Result<()> {
         let Some(capture) = &mut self.capture else { return Ok(()) };

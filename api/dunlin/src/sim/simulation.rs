@@ -11,9 +11,9 @@ use dunlin_sim::{Delay, NetworkConfig, NetworkStats, PathConfig};
 use dunlin_transport::PcapFile;
 
 use crate::sim::failure::{Cause, Failure, command};
-use crate::sim::machine::NodeMachine;
+use crate::sim::machine::{NodeMachine, Shared};
 use crate::sim::node::{Node, Task};
-use crate::sim::shared::{NodeState, Shared};
+use crate::sim::shared::NodeState;
 
 const MILLION: f64 = 1e6;
 

@@ -8,7 +8,7 @@ pub const BODY: usize = 32 << 10;
 
 /// Why octets are no body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Unsound;
+pub struct Malformed;
 
 /// The sums of a node's branches.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -120,12 +120,12 @@ impl Body {
     ///
     /// # Errors
     /// When it is anything else, or too long.
-    pub fn decode(mut octets: &[u8]) -> Result<Self, Unsound> {
+    pub fn decode(mut octets: &[u8]) -> Result<Self, Malformed> {
         if octets.len() > BODY {
-            return Err(Unsound);
+            return Err(Malformed);
         }
-        let body = decode(&mut octets).ok_or(Unsound)?;
-        if octets.is_empty() { Ok(body) } else { Err(Unsound) }
+        let body = decode(&mut octets).ok_or(Malformed)?;
+        if octets.is_empty() { Ok(body) } else { Err(Malformed) }
     }
 }
 

@@ -82,8 +82,8 @@ fn align(asks: &mut History, answers: &mut History) -> Moved {
         moved.octets += octets.len() + 100;
         Body::decode(&octets).unwrap()
     };
-    let mut answering = Answering::new(Arc::new(Snapshot::of(answers, SEED)));
-    let mut asking = Asking::new(Arc::new(Snapshot::of(asks, SEED)), answers.len());
+    let mut answering = Aligner::new(Arc::new(Snapshot::of(answers, SEED)));
+    let mut asking = Alignee::new(Arc::new(Snapshot::of(asks, SEED)), answers.len());
     let (mut lacking, mut wanted) = (Vec::new(), Vec::new());
     let mut questions = asking.begin();
     while let Some(question) = questions.pop() {
@@ -181,7 +181,7 @@ proptest! {
 #[test]
 fn a_liar_gets_no_more_than_there_is() {
     let history = history(0..2000);
-    let mut answering = Answering::new(Arc::new(Snapshot::of(&history, SEED)));
+    let mut answering = Aligner::new(Arc::new(Snapshot::of(&history, SEED)));
     let (mut given, mut listed, mut nodes) = (0, 0, 0);
     for round in 0..2000u64 {
         given += answering.wanted(&Body::WantBelow(Node::ROOT)).len();
@@ -203,7 +203,7 @@ fn a_liar_gets_no_more_than_there_is() {
 #[test]
 fn a_liar_is_not_asked_without_end() {
     let history = history(0..2000);
-    let mut asking = Asking::new(Arc::new(Snapshot::of(&history, SEED)), 2000);
+    let mut asking = Alignee::new(Arc::new(Snapshot::of(&history, SEED)), 2000);
     let (mut questions, mut asked) = (asking.begin(), 0);
     let mut lacking = 0;
     while let Some(body) = questions.pop() {

@@ -177,7 +177,7 @@ fn an_instance_goes_when_it_is_disposed_and_unregistered_and_the_delay_is_over()
     assert_eq!(history.len(), 2, "its writers are there");
     history.writer_lost(writer(2), NOW);
     assert_eq!(history.apply(&change(Kind::Unregister, 1, (1, 3), 8).head, 4, NOW, false), Verdict::Noted);
-    assert!(history.take_gone().without_writers == [instance(1)]);
+    assert!(history.take_removed().without_writers == [instance(1)]);
     history.prune(NOW.plus(Duration::from_nanos(99)));
     assert_eq!(history.len(), 2);
     history.prune(NOW.plus(Duration::from_nanos(100)));

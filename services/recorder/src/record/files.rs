@@ -1,7 +1,7 @@
 //! What is done with recordings that are there.
 
 use anyhow::{Context, Result};
-use dunlin_program::{harmless, harmless_json, harmless_lines, stdout, tell};
+use dunlin_program::{sanitize, sanitize_json, sanitize_lines, stdout, tell};
 use dunlin_recorder::Names;
 use dunlin_recorder::event::{Event, EventKind};
 use dunlin_recorder::file::{Compression, Ending, Recording, RecordingError, Rewritten, Selection, rewrite};
@@ -44,14 +44,14 @@ pub(crate) fn info(file: &Path, json: bool) -> Result<ExitCode> {
     let name = file.display().to_string();
     let mut recording = Recording::open(file).with_context(|| name.clone())?;
     let info = look(name.clone(), &mut recording).with_context(|| name)?;
-    let text = if json { harmless_json(&serde_json::to_string_pretty(&info)?) + "\n" } else { text(&info)? };
+    let text = if json { sanitize_json(&serde_json::to_string_pretty(&info)?) + "\n" } else { text(&info)? };
     answer(&text)
 }
 
 /// What was asked for goes to standard output, or there is an error.
 fn answer(text: &str) -> Result<ExitCode> {
     let mut out = stdout();
-    out.write_all(harmless_lines(text).as_bytes()).and_then(|()| out.flush())?;
+    out.write_all(sanitize_lines(text).as_bytes()).and_then(|()| out.flush())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -116,8 +116,8 @@ fn text(info: &Info) -> Result<String> {
     let width = info.topics.keys().map(|topic| topic.chars().count()).max().unwrap_or(0).max(5);
     writeln!(out, "{:width$}  {:>10}  {:>7}  type", "topic", "samples", "writers")?;
     for (name, topic) in &info.topics {
-        let types = harmless(&topic.types.join(", "));
-        writeln!(out, "{:width$}  {:>10}  {:>7}  {types}", harmless(name), topic.messages, topic.writers)?;
+        let types = sanitize(&topic.types.join(", "));
+        writeln!(out, "{:width$}  {:>10}  {:>7}  {types}", sanitize(name), topic.messages, topic.writers)?;
     }
     writeln!(out, "instances: {} disposed, {} unregistered", info.disposed, info.unregistered)?;
     writeln!(out, "missing: {} lost before they arrived, {} not written", info.lost, info.dropped)?;

@@ -4,9 +4,9 @@ use crate::{INCOMPLETE, Record};
 use anyhow::{Context, Result, bail};
 use dunlin::{Config, DynamicType};
 use dunlin_idl::{Disk, Options as IdlOptions, compile};
-use dunlin_program::{Stop, harmless, say, tell};
+use dunlin_program::{Stop, sanitize, say, tell};
 use dunlin_recorder::text::{size, stamp};
-use dunlin_recorder::{Counts, Keeping, Names, Options, Recorder, WhenFull};
+use dunlin_recorder::{Counts, Names, Options, Recorder, StorageOptions, WhenFull};
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const PERIOD: Duration = Duration::from_millis(500);
 
 pub(crate) fn record(arguments: &Record) -> Result<ExitCode> {
     let options = options(arguments)?;
-    let (file, domain) = (options.keeping.file.clone(), options.domain);
+    let (file, domain) = (options.storage.file.clone(), options.domain);
     let stop = Stop::default();
     stop.on_signals().context("cannot listen to signals")?;
     let recorder = Arc::new(Recorder::start(options)?);
@@ -87,7 +87,7 @@ fn summary(counts: &Counts, file: &Path) {
         };
         say!(
             "{}: {} samples of {} writers, {}{missing}",
-            harmless(topic),
+            sanitize(topic),
             it.recorded,
             it.writers,
             size(it.octets)
@@ -107,20 +107,16 @@ fn summary(counts: &Counts, file: &Path) {
 
 fn options(arguments: &Record) -> Result<Options> {
     let mut config = Config::load()?;
-    for assignment in &arguments.set {
-        let parts = assignment.split_once('=');
-        let (key, value) = parts.with_context(|| format!("'{assignment}' is not KEY=VALUE"))?;
-        config.set(key, value)?;
-    }
+    config.set_all(&arguments.set)?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let named = || PathBuf::from(format!("recording-{}.mcap", stamp(now.as_nanos() as u64)));
-    let mut keeping = Keeping::in_file(arguments.output.clone().unwrap_or_else(named));
-    keeping.compression = arguments.compression.into();
-    keeping.split_octets = arguments.split_size;
-    keeping.split_time = arguments.split_time;
-    keeping.keep_files = arguments.keep_files;
-    keeping.keep_octets = arguments.keep_size;
-    keeping.keep_time = arguments.keep_time;
+    let mut storage = StorageOptions::in_file(arguments.output.clone().unwrap_or_else(named));
+    storage.compression = arguments.compression.into();
+    storage.split_octets = arguments.split_size;
+    storage.split_time = arguments.split_time;
+    storage.keep_files = arguments.keep_files;
+    storage.keep_octets = arguments.keep_size;
+    storage.keep_time = arguments.keep_time;
     let keeps =
         arguments.keep_files.is_some() || arguments.keep_size.is_some() || arguments.keep_time.is_some();
     if keeps && arguments.split_size.is_none() && arguments.split_time.is_none() {
@@ -128,7 +124,7 @@ fn options(arguments: &Record) -> Result<Options> {
             "what is kept is counted in files: say with --split-size or --split-time when a new one begins"
         );
     }
-    let mut options = Options::new(arguments.domain.unwrap_or(config.domain.id), keeping);
+    let mut options = Options::new(arguments.domain.unwrap_or(config.domain.id), storage);
     options.config = Some(config);
     options.topics = Names { allow: arguments.topics.clone(), deny: arguments.exclude.clone() };
     options.partitions = Names { allow: arguments.partition.clone(), deny: Vec::new() };

@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     memory::shared_memory(&config, &mut report);
     ports::check(&config, domain, &mut report);
     domain_check(domain, config, arguments, &mut report)?;
-    write!(out, "{}", dunlin_program::harmless_lines(&report.to_string()))?;
+    write!(out, "{}", dunlin_program::sanitize_lines(&report.to_string()))?;
     Ok(if report.problems() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

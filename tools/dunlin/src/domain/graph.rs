@@ -5,7 +5,7 @@ use crate::join::{Survey, listen};
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use dunlin::Config;
-use dunlin_program::{harmless, harmless_lines};
+use dunlin_program::{sanitize, sanitize_lines};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -76,7 +76,8 @@ pub fn arrows(topic: &Topic) -> BTreeSet<Arrow> {
                 endpoints.iter().any(|e| e.participant == endpoint.participant && e.guid == guid)
             };
             let pairs = topic.pairs.iter().filter(|p| own(if writes { &p.writer } else { &p.reader }));
-            let (all, well) = pairs.fold((0, 0), |(all, well), p| (all + 1, well + usize::from(p.is_well())));
+            let (all, well) =
+                pairs.fold((0, 0), |(all, well), p| (all + 1, well + usize::from(p.is_healthy())));
             arrows.insert(Arrow { participant, writes, well: all == 0 || well > 0 });
         }
     }
@@ -115,17 +116,17 @@ fn json(domain: &Domain) -> Result<String> {
 /// The language of Graphviz.
 fn dot(domain: &Domain) -> String {
     let quoted =
-        |text: &str| format!("\"{}\"", harmless_lines(text).replace('\\', "\\\\").replace('"', "\\\""));
+        |text: &str| format!("\"{}\"", sanitize_lines(text).replace('\\', "\\\\").replace('"', "\\\""));
     let mut out = format!("digraph {{\n  rankdir=LR;\n  label=\"domain {}\";\n", domain.domain);
     for participant in &domain.participants {
         let label =
-            quoted(&format!("{}\n{}", harmless(&participant.label), participant.vendor)).replace('\n', "\\n");
+            quoted(&format!("{}\n{}", sanitize(&participant.label), participant.vendor)).replace('\n', "\\n");
         // Writing to a string does not fail.
         _ = writeln!(out, "  {} [shape=box, label={label}];", quoted(&participant.guid));
     }
     for topic in &domain.topics {
-        let node = quoted(&format!("topic {}", harmless(&topic.name)));
-        let label = quoted(&format!("{}\n{}", harmless(topic.label()), harmless(&topic.types())))
+        let node = quoted(&format!("topic {}", sanitize(&topic.name)));
+        let label = quoted(&format!("{}\n{}", sanitize(topic.label()), sanitize(&topic.types())))
             .replace('\n', "\\n");
         _ = writeln!(out, "  {node} [shape=ellipse, label={label}];");
         for Arrow { participant, writes, well } in arrows(topic) {

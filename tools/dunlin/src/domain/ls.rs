@@ -6,7 +6,7 @@ use crate::output::counted;
 use anyhow::{Result, ensure};
 use clap::Args;
 use dunlin::Config;
-use dunlin_program::harmless;
+use dunlin_program::sanitize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
@@ -83,7 +83,7 @@ fn text(domain: &Domain, view: View) -> String {
         let told =
             host.map_or_else(|| "on hosts that are not told".to_owned(), |host| format!("on host {host}"));
         // Writing to a string does not fail.
-        _ = writeln!(out, "\n{}", harmless(&told));
+        _ = writeln!(out, "\n{}", sanitize(&told));
         fitted(&mut out, "  ", participants(&group, view), &["USER", "VENDOR", "ADDRESSES"], view.width);
     }
     if view.long {
@@ -134,7 +134,7 @@ fn matching(topic: &Topic) -> String {
 /// A topic with its endpoints, and why pairs of them do not match.
 fn in_full(out: &mut String, topic: &Topic, view: View) {
     // Writing to a string does not fail.
-    _ = writeln!(out, "\n{} [{}] {}", harmless(&title(topic)), harmless(&topic.types()), matching(topic));
+    _ = writeln!(out, "\n{} [{}] {}", sanitize(&title(topic)), sanitize(&topic.types()), matching(topic));
     let row = |verb: &str, endpoint: &Endpoint| {
         let qos: Vec<_> = endpoint.qos.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let mut row = vec![verb.to_owned(), endpoint.of.clone(), endpoint.vendor.clone(), qos.join(" ")];
@@ -154,11 +154,11 @@ fn in_full(out: &mut String, topic: &Topic, view: View) {
             None => guid.clone(),
         }
     };
-    for pair in topic.pairs.iter().filter(|pair| !pair.is_well()) {
+    for pair in topic.pairs.iter().filter(|pair| !pair.is_healthy()) {
         let (writer, reader) = (name(&topic.writers, &pair.writer), name(&topic.readers, &pair.reader));
         let verdict = if pair.matched { "match, but" } else { "do not match" };
         let line = format!("  {writer} and {reader} {verdict}: {}", pair.causes.join("; "));
-        _ = writeln!(out, "{}", harmless(&line));
+        _ = writeln!(out, "{}", sanitize(&line));
     }
 }
 
@@ -229,7 +229,7 @@ pub fn table<R: AsRef<[String]>>(out: &mut String, indent: &str, rows: &[R]) {
         let mut line = indent.to_owned();
         for (cell, width) in row.as_ref().iter().zip(&widths) {
             // Two blanks between columns.
-            _ = write!(line, "{:<width$}  ", harmless(cell));
+            _ = write!(line, "{:<width$}  ", sanitize(cell));
         }
         out.push_str(line.trim_end());
         out.push('\n');

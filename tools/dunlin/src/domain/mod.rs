@@ -83,7 +83,7 @@ pub struct Pair {
 
 impl Pair {
     /// The two match, and nothing is known that keeps samples from arriving.
-    pub fn is_well(&self) -> bool {
+    pub fn is_healthy(&self) -> bool {
         self.matched && self.causes.is_empty()
     }
 }
@@ -112,7 +112,7 @@ impl Topic {
 
     /// Pairs that match and exchange samples as far as is known.
     pub fn well(&self) -> usize {
-        self.pairs.iter().filter(|pair| pair.is_well()).count()
+        self.pairs.iter().filter(|pair| pair.is_healthy()).count()
     }
 
     fn add(&mut self, endpoint: Endpoint, writes: bool) {

@@ -2,7 +2,7 @@
 
 use super::graph::arrows;
 use super::{Domain, Topic};
-use dunlin_program::harmless;
+use dunlin_program::sanitize;
 use std::fmt::Write as _;
 
 const BOX: (usize, usize) = (230, 46);
@@ -15,7 +15,7 @@ path.bad{stroke:#c62828;stroke-dasharray:6 4}</style>\n";
 
 /// Characters that mean something in XML are written as entities, those that it forbids are replaced; long names are cut.
 fn text(words: &str) -> String {
-    let words = harmless(words);
+    let words = sanitize(words);
     let mut shown: String = words.chars().take(33).collect();
     if words.chars().count() > 33 {
         shown.pop();

@@ -14,7 +14,7 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use dunlin::{Config, DomainParticipant};
 use dunlin_program::Stop;
-use dunlin_program::{harmless, tell};
+use dunlin_program::{sanitize, tell};
 use model::{Snapshot, Sources};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEvent};
@@ -194,7 +194,7 @@ fn live(arguments: &Arguments, meter: &mut Meter, stop: &Stop, mut terminal: Def
     loop {
         let shown = all.only(screen.filter());
         meter.watch.only(&screen.wanted(&shown));
-        let problem = meter.watch.problems().first().map(|problem| harmless(problem));
+        let problem = meter.watch.problems().first().map(|problem| sanitize(problem));
         terminal.draw(|frame| screen.draw(frame, &shown, problem.as_deref()))?;
         let deadline = (!screen.is_paused()).then_some(meter.since + interval);
         match next(&events, deadline, stop) {

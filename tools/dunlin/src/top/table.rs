@@ -2,7 +2,7 @@
 
 use super::model::Snapshot;
 use super::traffic::{Number as Counted, Traffic};
-use dunlin_program::harmless;
+use dunlin_program::sanitize;
 use std::cmp::Ordering;
 
 /// What is listed.
@@ -49,7 +49,7 @@ pub struct Row {
 
 impl Cell {
     fn name(text: &str) -> Self {
-        Self::Text(harmless(text))
+        Self::Text(sanitize(text))
     }
 
     #[allow(clippy::cast_precision_loss, reason = "for people")]

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use dunlin::dynamic_types::{AccessError, AccessFailure, PathError, Shape};
 use dunlin::{DynamicData, DynamicType, DynamicView, InstanceState, SampleInfo};
 use dunlin_json::{JsonView, Octets, SelectedViews, leaves_of_view};
-use dunlin_program::{harmless, harmless_lines};
+use dunlin_program::{sanitize, sanitize_lines};
 use serde::Serialize;
 use std::io::Write;
 
@@ -170,7 +170,7 @@ impl Printer {
 
     fn text(&self, value: &impl Serialize) -> Result<String> {
         Ok(match self.format {
-            Format::Yaml => format!("---\n{}", harmless_lines(&serde_norway::to_string(value)?)),
+            Format::Yaml => format!("---\n{}", sanitize_lines(&serde_norway::to_string(value)?)),
             _ => crate::output::json(value)?,
         })
     }
@@ -198,7 +198,7 @@ impl Printer {
             cells.push(("instance_state".to_owned(), state(info).to_owned()));
         }
         for (path, text) in &mut cells {
-            (*path, *text) = (harmless(path), harmless(text));
+            (*path, *text) = (sanitize(path), sanitize(text));
         }
         // The end of an instance does not have the columns of a table.
         if self.format == Format::Line || !info.valid_data {

@@ -13,7 +13,7 @@ use dunlin::{
     SubscriptionBuiltinTopicData,
 };
 use dunlin_program::Stop;
-use dunlin_program::{harmless, tell};
+use dunlin_program::{sanitize, tell};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
@@ -262,7 +262,7 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
         out,
         "{} of {} written to {}",
         counted(written, "sample"),
-        harmless(&target.topic.type_name(ty.name())),
+        sanitize(&target.topic.type_name(ty.name())),
         counted(readers, "reader")
     )?;
     if !acknowledged && !stop.is_set() {

@@ -13,7 +13,7 @@ use dunlin::qos::{DataRepresentation, TypeConsistencyEnforcement};
 use dunlin::xtypes::to_idl;
 use dunlin::{Config, DomainParticipant, Guid, KnownType, TypeDiscovery};
 use dunlin_idl::{Memory, Notation, Options, convert_all};
-use dunlin_program::{harmless_lines, tell};
+use dunlin_program::{sanitize_lines, tell};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -194,12 +194,12 @@ pub fn run(arguments: &Arguments, config: Config, out: &mut impl Write) -> Resul
     let text: String = if arguments.json {
         told.iter().map(|told| Ok(crate::output::json(told)?)).collect::<Result<_>>()?
     } else if arguments.xml {
-        harmless_lines(&document(&told))
+        sanitize_lines(&document(&told))
     } else {
-        harmless_lines(&told.iter().map(Told::text).collect::<String>())
+        sanitize_lines(&told.iter().map(Told::text).collect::<String>())
     };
     out.write_all(text.as_bytes())?;
-    Ok(if told.iter().all(Told::is_well) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if told.iter().all(Told::is_healthy) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// The types of a topic as one XML document, or as one of each if they have names in common; what is no XML goes to standard
@@ -284,7 +284,7 @@ fn told(arguments: &Arguments, found: Found) -> Result<Told> {
 }
 
 impl Told {
-    fn is_well(&self) -> bool {
+    fn is_healthy(&self) -> bool {
         self.unknown.is_none() && self.pairs.iter().flatten().all(|pair| pair.fit)
     }
 

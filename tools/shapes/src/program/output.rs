@@ -1,7 +1,7 @@
 //! Lines on standard output that hold nobody up: a thread writes them, so that a reader who does not read stops neither
 //! the listeners nor the end of the program.
 
-use dunlin_program::{Stop, harmless};
+use dunlin_program::{Stop, sanitize};
 use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -84,7 +84,7 @@ impl Output {
 
     /// Prints a line from a listener: never waits. Colours and names may be those of strangers.
     pub fn tell(&self, line: impl Into<String>) {
-        let line = harmless(&line.into()) + "\n";
+        let line = sanitize(&line.into()) + "\n";
         let mut queue = self.shared.lock();
         if queue.lines.len() < MOST {
             queue.lines.push_back(line);

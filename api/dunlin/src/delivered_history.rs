@@ -16,35 +16,35 @@ const GUID: usize = 16;
 /// The readers that a writer has given all of its history.
 ///
 /// ```
-/// use dunlin::{GivenHistory, Guid};
+/// use dunlin::{DeliveredHistory, Guid};
 ///
-/// let (mut given, reader) = (GivenHistory::default(), Guid::from_bytes([7; 16]));
-/// assert_eq!(GivenHistory::is_complete(&given.to_user_data(), reader), Some(false));
+/// let (mut given, reader) = (DeliveredHistory::default(), Guid::from_bytes([7; 16]));
+/// assert_eq!(DeliveredHistory::is_complete(&given.to_user_data(), reader), Some(false));
 /// given.add(reader);
-/// assert_eq!(GivenHistory::is_complete(&given.to_user_data(), reader), Some(true));
-/// assert_eq!(GivenHistory::is_complete(b"something else", reader), None);
+/// assert_eq!(DeliveredHistory::is_complete(&given.to_user_data(), reader), Some(true));
+/// assert_eq!(DeliveredHistory::is_complete(b"something else", reader), None);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GivenHistory {
+pub struct DeliveredHistory {
     readers: VecDeque<Guid>,
     /// There were more than are named.
     is_cut: bool,
 }
 
-impl GivenHistory {
+impl DeliveredHistory {
     /// The property of the participant of a service that tells.
     pub const PROPERTY: &str = "store.tells_given_history";
 
     /// The USER_DATA of a writer that is announced anew behind all that give history: whoever knows it knows those. Each time
     /// another number.
     #[must_use]
-    pub fn behind_all(number: u64) -> Vec<u8> {
+    pub fn end_marker(number: u64) -> Vec<u8> {
         [BEHIND, &number.to_le_bytes()].concat()
     }
 
     /// Whether a writer with this USER_DATA is announced behind all that give history.
     #[must_use]
-    pub fn is_behind_all(user_data: &[u8]) -> bool {
+    pub fn is_end_marker(user_data: &[u8]) -> bool {
         user_data.starts_with(BEHIND)
     }
 
@@ -86,17 +86,17 @@ mod tests {
     #[test]
     fn what_is_announced_is_bounded_and_whoever_is_not_named_does_not_wait_for_ever() {
         let guid = |n: u16| Guid::from_bytes([n.to_be_bytes(); 8].concat().try_into().unwrap());
-        let mut given = GivenHistory::default();
+        let mut given = DeliveredHistory::default();
         (0..500).for_each(|n| given.add(guid(n)));
         (0..500).for_each(|n| given.add(guid(n)));
         let told = given.to_user_data();
-        assert!((0..500).all(|n| GivenHistory::is_complete(&told, guid(n)) == Some(true)));
-        assert_eq!(GivenHistory::is_complete(&told, guid(500)), Some(false));
+        assert!((0..500).all(|n| DeliveredHistory::is_complete(&told, guid(n)) == Some(true)));
+        assert_eq!(DeliveredHistory::is_complete(&told, guid(500)), Some(false));
         given.retain(|reader| reader != guid(3));
-        assert_eq!(GivenHistory::is_complete(&given.to_user_data(), guid(3)), Some(false));
+        assert_eq!(DeliveredHistory::is_complete(&given.to_user_data(), guid(3)), Some(false));
         (500..600).for_each(|n| given.add(guid(n)));
         let told = given.to_user_data();
-        assert!(told.len() <= 16_384 && GivenHistory::is_complete(&told, guid(0)) == Some(true));
-        assert_eq!(GivenHistory::is_complete(&told[..10], guid(0)), None);
+        assert!(told.len() <= 16_384 && DeliveredHistory::is_complete(&told, guid(0)) == Some(true));
+        assert_eq!(DeliveredHistory::is_complete(&told[..10], guid(0)), None);
     }
 }
