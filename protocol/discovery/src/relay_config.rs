@@ -108,8 +108,8 @@ pub struct RelayStats {
     pub passed: u64,
     /// Octets of these.
     pub octets: u64,
-    /// Submessages from somebody who is not known, or not from where he speaks.
-    pub strangers: u64,
+    /// Submessages whose source participant is unknown, or known at another address than the sender's.
+    pub unknown_source: u64,
     /// Submessages for somebody who is not known here, or who is not the affair of who sent them.
     pub unroutable: u64,
     /// Datagrams dropped because an application sent more than it may.

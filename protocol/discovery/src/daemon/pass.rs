@@ -191,7 +191,7 @@ impl Discovery {
         let Some(from) = self.side(relay, passage, source) else {
             // It may become somebody who is known, but nothing is passed on for it.
             passage.left = Left::Own;
-            relay.stats.strangers = relay.stats.strangers.saturating_add(1);
+            relay.stats.unknown_source = relay.stats.unknown_source.saturating_add(1);
             return Fate::Stays;
         };
         // The daemon tells of participants itself.

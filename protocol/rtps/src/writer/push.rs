@@ -51,7 +51,7 @@ impl Writer {
     pub fn may_join(&self, now: MonoTime, payload: &SharedBytes) -> Option<usize> {
         let len = payload.len();
         let (counts, fits) = if payload.memory().is_some() {
-            (lent_in_batch(len), !self.readers.routes_are_stale() && self.stays(Some(payload)))
+            (lent_in_batch(len), !self.readers.routes_are_stale() && self.is_zero_copy(Some(payload)))
         } else {
             let whole = size::HEADER.saturating_add(size::INFO_TS).saturating_add(size::data(0, len));
             (len, whole <= self.framing.max_message_size)
@@ -80,9 +80,9 @@ impl Writer {
             // It makes a message of its own. Readers in shared memory are told of several such messages in one call, however
             // long they are, if they stay where they are.
             self.refresh_routes();
-            let stays = self.stays(change.payload.as_ref());
-            let due = self.transmission.batch_until(now, if stays { lent_in_batch(len) } else { len })?;
-            return stays.then_some(due);
+            let zero_copy = self.is_zero_copy(change.payload.as_ref());
+            let due = self.transmission.batch_until(now, if zero_copy { lent_in_batch(len) } else { len })?;
+            return zero_copy.then_some(due);
         }
         let due = self.transmission.batch_until(now, len)?;
         // A change of several datagrams gains nothing, and without readers there is nothing to gain.

@@ -75,7 +75,7 @@ impl Writer {
     }
 
     /// Whether a payload lies where every reader that gets new data can have it, in shared memory alone.
-    pub(super) fn stays(&self, payload: Option<&SharedBytes>) -> bool {
+    pub(super) fn is_zero_copy(&self, payload: Option<&SharedBytes>) -> bool {
         let memory = payload.and_then(|payload| payload.memory());
         let lent = memory.is_some_and(|memory| memory.is_shared());
         let places = self.data_routes();
@@ -150,7 +150,7 @@ impl Writer {
     ) -> usize {
         let heartbeat = self.piggyback(now, change.sn, u32::from(alone), history);
         let mut pieces = self.pieces(change, self.transmission.split().memory());
-        let (mut longest, stays) = (0, self.stays(change.payload.as_ref()));
+        let (mut longest, zero_copy) = (0, self.is_zero_copy(change.payload.as_ref()));
         loop {
             let mut message = self.framing.begin(out);
             message.payload_ends();
@@ -159,7 +159,7 @@ impl Writer {
             let len = message.len();
             message.finish(self.transmission.split().memory());
             // What stays where it is takes no room in a ring. Who may not borrow gets it through a ring that is then waited for.
-            let taken = if stays { LENT } else { len };
+            let taken = if zero_copy { LENT } else { len };
             longest = longest.max(taken);
             let left_over = self.not_superseded(left_over, change.sn);
             self.trail(left_over, self.transmission.split().memory(), out);
