@@ -34,7 +34,7 @@ impl Container<'_> {
             #[automatically_derived]
             impl #impl_generics #krate::Described for #ident #type_generics #where_clause {
                 const DESCRIPTION: #krate::TypeDescription = #krate::TypeDescription {
-                    name: #name,
+                    name: #krate::StaticOrArc::constant(#name),
                     kind: #krate::TypeKind::#kind,
                     annotations: #annotations,
                 };
@@ -109,7 +109,7 @@ impl Structure<'_> {
                 nested: #nested,
                 autoid_hash: #autoid_hash,
                 base: ::core::option::Option::#base,
-                members: const { &[#(#members),*] },
+                members: #krate::StaticOrArc::constant(const { &[#(#members),*] }),
             })
         })
     }
@@ -126,7 +126,7 @@ impl Structure<'_> {
         let annotations = self.container.annotations(member.ty, &member.annotations);
         quote! {
             #krate::MemberDescription {
-                name: #name,
+                name: #krate::StaticOrArc::constant(#name),
                 id: #id,
                 flags: #krate::MemberFlags(#flags),
                 ty: #ty,
@@ -178,8 +178,13 @@ impl Union<'_> {
         );
         let attrs = &self.container.attrs;
         let described = attrs.described.as_ref().map(|(_, ty)| ty);
-        let discriminator =
-            self.container.type_ref(self.discriminator, None, attrs.uint8.is_some(), described);
+        let discriminator = match described {
+            Some(described) => quote!(#described),
+            None => {
+                let ty = described_type(self.discriminator, attrs.uint8.is_some(), krate);
+                quote!(#ty)
+            }
+        };
         let flags = try_construct_flags(self.try_construct());
         let cases = self.cases.iter().map(|case| self.describe_case(case));
         self.container.described(&quote! {
@@ -187,9 +192,9 @@ impl Union<'_> {
                 extensibility: #extensibility,
                 nested: #nested,
                 autoid_hash: #autoid_hash,
-                discriminator: #discriminator.with_flags(#krate::MemberFlags(#flags)),
+                discriminator: #krate::TypeRef::flagged::<#discriminator>(#krate::MemberFlags(#flags)),
                 key: #key,
-                cases: const { &[#(#cases),*] },
+                cases: #krate::StaticOrArc::constant(const { &[#(#cases),*] }),
             })
         })
     }
@@ -218,10 +223,10 @@ impl Union<'_> {
         };
         quote! {
             #krate::CaseDescription {
-                name: #name,
+                name: #krate::StaticOrArc::constant(#name),
                 id: #id,
                 flags: #krate::MemberFlags(#flags),
-                labels: const { &[#(#labels),*] },
+                labels: #krate::StaticOrArc::constant(const { &[#(#labels),*] }),
                 is_default: #is_default,
                 ty: ::core::option::Option::#ty,
                 write_default: #default,

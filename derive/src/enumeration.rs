@@ -97,7 +97,7 @@ impl Enumeration<'_> {
             let is_default = *literal == self.default;
             quote! {
                 #krate::LiteralDescription {
-                    name: #name,
+                    name: #krate::StaticOrArc::constant(#name),
                     value: #ident::#literal as i32,
                     is_default: #is_default,
                 }
@@ -108,7 +108,7 @@ impl Enumeration<'_> {
             Enumeration(#krate::EnumerationDescription {
                 extensibility: #extensibility,
                 bit_bound: #bits,
-                literals: const { &[#(#literals),*] },
+                literals: #krate::StaticOrArc::constant(const { &[#(#literals),*] }),
             })
         });
         let all = &self.literals;

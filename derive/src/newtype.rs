@@ -60,14 +60,14 @@ fn describe(container: &Container<'_>, inner: &Type) -> TokenStream {
             Some(kind) => quote!(#krate::PrimitiveKind::#kind),
             None => quote!(#krate::BitsDescription::holder_of(#width)),
         };
-        quote!(#krate::BitsDescription { name: #name, position: #position, width: #width, holder: #holder })
+        quote!(#krate::BitsDescription { name: #krate::StaticOrArc::constant(#name), position: #position, width: #width, holder: #holder })
     });
     // Sets of bits that say nothing are final, other types are appendable.
     let extensibility = match container.attrs.extensibility {
         Some(_) => container.extensibility_tokens(),
         None => quote!(#krate::Extensibility::Final),
     };
-    let bits = quote!(const { &[#(#bits),*] });
+    let bits = quote!(#krate::StaticOrArc::constant(const { &[#(#bits),*] }));
     container.described(&match container.kind() {
         Some(Kind::Bitmask) if is_bitset => {
             quote!(Bitset { extensibility: #extensibility, holder: <#inner>::BITS as u8, bits: #bits })

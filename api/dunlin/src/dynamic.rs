@@ -47,7 +47,7 @@ impl DomainParticipant {
     /// announcement of the type included.
     ///
     /// A content filter or a query on such a topic needs a description of its type, which is made when the first is
-    /// created and never freed.
+    /// created, and freed with the topic and its filters.
     ///
     /// # Errors
     /// [`CreateEntityError::TypeConflict`] when the participant has a topic of this name with another type, or one of a Rust

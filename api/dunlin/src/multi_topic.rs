@@ -14,7 +14,7 @@ use crate::participant::{DomainParticipant, ParticipantInner, is_usable};
 use crate::reader_inner::{JoinedTopic, ReaderInner, TopicSource};
 use crate::topic::TopicInner;
 use crate::topic_description::{TopicDescription, sealed};
-use dunlin_cdr::{DdsType, TypeSupport, TypeSupportOf, description};
+use dunlin_cdr::{DdsType, TypeRef, TypeSupport, TypeSupportOf};
 use dunlin_filter::{Filter, FilterError, Place, TopicExpression};
 use dunlin_qos::{DataReaderQos, TopicQos};
 use plan::Plan;
@@ -46,7 +46,7 @@ impl MultiTopicInner {
             participant.find_topic(name).ok_or_else(|| MultiTopicError::UnknownTopic(name.clone()))
         });
         let topics = topics.collect::<Result<Vec<_>, _>>()?;
-        let plan = Plan::new(description::<T>(), &parsed.selection, topics, T::DEFAULT_REPRESENTATION)?;
+        let plan = Plan::new(&TypeRef::of::<T>(), &parsed.selection, topics, T::DEFAULT_REPRESENTATION)?;
         let condition_at = parsed.condition_at;
         let filter = Filter::new::<T>(&parsed.condition, parameters);
         let filter = filter.map_err(|error| shifted(error, condition_at))?;

@@ -28,9 +28,7 @@ use dunlin_engine::{
     CreateError, LocalType, Misbehaved, Output, ParticipantStats, PublisherGroup, ReaderPolicies, ReaderSlot,
     ReaderSpec, SetEnd, SubscriberGroup, WriteRequest, WriterPolicies, WriterSlot, WriterSpec,
 };
-use dunlin_qos::{
-    DomainParticipantQos, Presentation, PresentationAccessScope, TopicQos,
-};
+use dunlin_qos::{DomainParticipantQos, Presentation, PresentationAccessScope, TopicQos};
 use dunlin_transport::TransportStats;
 use std::any::{Any, TypeId};
 use std::borrow::Cow;

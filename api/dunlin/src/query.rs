@@ -4,7 +4,7 @@ use crate::error::{ExpressionError, ReadError};
 use crate::mutex::lock;
 use crate::reader_inner::ReaderInner;
 use dunlin_cache::{CachedSample, InstanceSelect, SampleData, Selection};
-use dunlin_cdr::{DecodeOptions, TypeDescription};
+use dunlin_cdr::{DecodeOptions, TypeRef};
 use dunlin_core::{Guid, InstanceHandle, SequenceNumber};
 use dunlin_filter::{Filter, SortKey};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub(crate) struct Query(Mutex<Arc<Filter>>);
 
 impl Query {
     pub(crate) fn new(
-        ty: &'static TypeDescription,
+        ty: TypeRef,
         expression: &str,
         parameters: &[impl AsRef<str>],
     ) -> Result<Self, ExpressionError> {

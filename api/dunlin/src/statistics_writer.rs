@@ -12,7 +12,7 @@ use crate::statistics::{
 use crate::topic::TopicInner;
 use crate::types::local_type;
 use dunlin_buf::SharedBytes;
-use dunlin_cdr::{DdsType, Representation, description};
+use dunlin_cdr::{DdsType, Representation, TypeRef};
 use dunlin_core::{Duration, EntityId, Guid};
 use dunlin_engine::{
     BandStats, EndpointLocators, Event, ReaderSlot, RelayStats, WriteRequest, WriterSlot, WriterSpec,
@@ -117,7 +117,7 @@ impl ParticipantInner {
             publisher_qos: PublisherQos::default(),
             topic_data: TopicData::default(),
             type_information: self.announced_type(STATISTICS_TOPIC, local_type::<EntityStatistics>),
-            type_description: Some(description::<EntityStatistics>()),
+            type_description: Some(TypeRef::of::<EntityStatistics>()),
             locators: EndpointLocators::default(),
         }
     }

@@ -7,7 +7,7 @@ use crate::error::{CreateEntityError, SetQosError};
 use crate::mutex::lock;
 use crate::qos_cell::QosCell;
 use crate::status::{InconsistentTopicStatus, ReadAndReset, StatusMask};
-use dunlin_cdr::{DdsType, TopicType, TypeDescription, TypeSupport, TypeSupportOf};
+use dunlin_cdr::{DdsType, TopicType, TypeRef, TypeSupport, TypeSupportOf};
 use dunlin_core::{Guid, InstanceHandle};
 use dunlin_engine::LocalType;
 use dunlin_qos::{Durability, TopicData, TopicQos};
@@ -49,8 +49,8 @@ pub(crate) struct TopicInner {
     pub name: String,
     pub type_name: String,
     pub keyed: bool,
-    /// Topics of one name have one: what is made of a type known at run time is never freed.
-    description: Arc<OnceLock<Option<&'static TypeDescription>>>,
+    /// Topics of one name share it; made when it is first asked for.
+    description: Arc<OnceLock<Option<TypeRef>>>,
     pub type_support: Arc<dyn TypeSupport>,
     /// What endpoints of the topic announce of its type.
     pub type_information: Option<Arc<LocalType>>,
@@ -129,8 +129,8 @@ impl TopicInner {
     }
 
     /// The description of the type, made when it is first asked for; `None` if it has none.
-    pub(crate) fn description(&self) -> Option<&'static TypeDescription> {
-        *self.description.get_or_init(|| self.type_support.description())
+    pub(crate) fn description(&self) -> Option<TypeRef> {
+        self.description.get_or_init(|| self.type_support.description()).clone()
     }
 
     pub(crate) fn qos(&self) -> TopicQos {

@@ -182,7 +182,7 @@ impl WriterInner {
             publisher_qos,
             topic_data,
             type_information: self.topic.type_information.clone(),
-            // Made of a type known at run time it is never freed, so such writers leave filtering to the readers.
+            // It would be made for each topic of a type known at run time, so such writers leave filtering to the readers.
             type_description: if is_dynamic(&self.topic) { None } else { self.topic.description() },
             locators: EndpointLocators::default(),
         };

@@ -9,12 +9,16 @@ mod common;
 use common::eventually;
 use common::processes::{Other, participant_with, role};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{DataWriter, DdsType, DomainParticipant};
+use dunlin::{DataWriter, DdsType, DomainParticipant, DynamicType, StateMasks, Subscriber};
 use std::ops::Range;
 
 /// KiB that a participant with one writer may need, and one with a thousand. An optimised program needs less.
 const ALONE: usize = 500;
 const THOUSAND: usize = 8_500;
+
+/// KiB that a thousand content filters and queries on types known at run time may leave behind; their descriptions have five
+/// times as many.
+const LEFT_BEHIND: usize = 1_500;
 
 const AT_REST: &str = "dunlin-rx-meta dunlin-timer";
 const THROUGH_MEMORY: &str = "dunlin-rx-data dunlin-rx-mcast dunlin-rx-meta dunlin-rx-shm dunlin-timer";
@@ -54,6 +58,42 @@ fn writers(participant: &DomainParticipant, numbers: Range<usize>) -> Vec<DataWr
     numbers.map(writer).collect()
 }
 
+macro_rules! wide {
+    ($($member:ident)*) => {
+        /// A type with many members.
+        #[derive(DdsType)]
+        struct Wide {
+            $($member: u32,)*
+        }
+    };
+}
+
+wide! {
+    m0 m1 m2 m3 m4 m5 m6 m7 m8 m9 m10 m11 m12 m13 m14 m15 m16 m17 m18 m19
+    m20 m21 m22 m23 m24 m25 m26 m27 m28 m29 m30 m31 m32 m33 m34 m35 m36 m37 m38 m39
+}
+
+/// The same, known at run time and made anew.
+fn wide_type() -> DynamicType {
+    let (graph, index) = dunlin::xtypes::from_description(dunlin::cdr::description::<Wide>());
+    DynamicType::new(graph, index).unwrap()
+}
+
+/// Creates a content filter and a query on a topic of such a type, and deletes everything.
+fn filter_once(participant: &DomainParticipant, subscriber: &Subscriber) {
+    let topic = participant.create_dynamic_topic("Wide", &wide_type(), &TopicQos::default()).unwrap();
+    let none = &[""; 0];
+    let filtered = participant.create_contentfilteredtopic("Some", &topic, "m0 > 7", none).unwrap();
+    let reader = subscriber.create_datareader(&filtered, &DataReaderQos::default()).unwrap();
+    let query = reader.create_querycondition(StateMasks::ANY, "m39 = 1", none).unwrap();
+    drop(query);
+    reader.delete_contained_entities().unwrap();
+    subscriber.delete_datareader(&reader).unwrap();
+    drop(reader);
+    participant.delete_contentfilteredtopic(&filtered).unwrap();
+    participant.delete_topic(&topic).unwrap();
+}
+
 /// What the other process does; in the first one it is a test of nothing.
 #[test]
 fn other_process() {
@@ -85,6 +125,13 @@ fn other_process() {
             eventually("all threads", || threads() == THROUGH_MEMORY);
             println!("busy {}", private() - before);
         }
+        "filter" => {
+            let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
+            (0..200).for_each(|_| filter_once(&participant, &subscriber));
+            let before = private();
+            (0..1_000).for_each(|_| filter_once(&participant, &subscriber));
+            println!("left {}", private().saturating_sub(before));
+        }
         other => panic!("no role {other}"),
     }
 }
@@ -109,6 +156,14 @@ fn a_participant_at_rest_has_two_threads_and_little_memory() {
     assert!(alone <= ALONE, "{alone} KiB");
     let thousand = told(&mut other, "thousand");
     assert!(thousand <= THOUSAND, "{thousand} KiB");
+}
+
+#[test]
+fn filters_of_types_known_at_run_time_are_freed() {
+    let folder = folder();
+    let mut other = Other::start("filter", common::domain(), folder.path());
+    let left = told(&mut other, "left");
+    assert!(left <= LEFT_BEHIND, "{left} KiB");
 }
 
 #[test]

@@ -86,7 +86,7 @@ impl Said<'_> {
             }
             Type::String { wide: false, bound } => format!("Text({bound})"),
             Type::String { wide: true, bound } => format!("WideText({bound})"),
-            Type::Named(index) => format!("Enumeration(&{})", self.enumeration(*index)?),
+            Type::Named(index) => format!("Enumeration(const {{ &{} }})", self.enumeration(*index)?),
             _ => return None,
         };
         let default = option(it.default.as_ref().and_then(|value| self.value(value)));
@@ -103,13 +103,13 @@ impl Said<'_> {
         let literals = it.literals.iter().map(|Literal { name, value, is_default }| {
             let name = &name.text;
             format!(
-                "{cdr}::LiteralDescription {{ name: {name:?}, value: {value}, is_default: {is_default} }}"
+                "{cdr}::LiteralDescription {{ name: {cdr}::StaticOrArc::constant({name:?}), value: {value}, is_default: {is_default} }}"
             )
         });
         let literals: Vec<String> = literals.collect();
         Some(format!(
-            "{cdr}::TypeDescription {{ name: {name:?}, kind: {cdr}::TypeKind::Enumeration({cdr}::EnumerationDescription {{ \
-             extensibility: {cdr}::Extensibility::{:?}, bit_bound: {}, literals: &[{}] }}), annotations: {} }}",
+            "{cdr}::TypeDescription {{ name: {cdr}::StaticOrArc::constant({name:?}), kind: {cdr}::TypeKind::Enumeration({cdr}::EnumerationDescription {{ \
+             extensibility: {cdr}::Extensibility::{:?}, bit_bound: {}, literals: {cdr}::StaticOrArc::constant(const {{ &[{}] }}) }}), annotations: {} }}",
             definition.extensibility(),
             it.bit_bound,
             literals.join(", "),

@@ -1,14 +1,19 @@
 //! What a type looks like, for code that handles its values without the Rust type: names, ids, flags, kinds, bounds and
 //! nesting (DDS-XTypes 1.3 §7.2.2, the contents of a TypeObject, §7.3.4.5).
 //!
-//! Descriptions are constants made by `#[derive(DdsType)]`; nothing is built at run time. They refer to each other by
-//! functions, so that recursive types have finite descriptions.
+//! Descriptions of Rust types are constants made by `#[derive(DdsType)]`. They refer to each other by functions, so that
+//! recursive types have finite descriptions. Descriptions of types known at run time are built, shared, and freed with the last
+//! [`TypeRef`] to them.
 
 mod standard;
+mod static_or_arc;
 
 use crate::annotation::TypeAnnotations;
 use crate::{Bound, Bounded, CdrError, ElementKind, Encoder, Extensibility, Scope};
+use alloc::sync::Arc;
 use core::fmt;
+
+pub use static_or_arc::StaticOrArc;
 
 /// A type that describes itself.
 ///
@@ -28,10 +33,10 @@ pub trait Described {
 }
 
 /// The description of a type.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct TypeDescription {
     /// The qualified name; empty for types that need none: primitives, strings, collections.
-    pub name: &'static str,
+    pub name: StaticOrArc<str>,
     /// What it is.
     pub kind: TypeKind,
     /// What its source says of it beyond that.
@@ -39,7 +44,7 @@ pub struct TypeDescription {
 }
 
 /// The kinds of types (DDS-XTypes 1.3 §7.2.2.4).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum TypeKind {
     /// A number, boolean or character.
     Primitive(PrimitiveKind),
@@ -62,7 +67,7 @@ pub enum TypeKind {
         /// Number of flags; 1 to 64.
         bit_bound: u8,
         /// The flags with names, as far as the type says them.
-        bits: &'static [BitsDescription],
+        bits: StaticOrArc<[BitsDescription]>,
     },
     /// Fields of bits in one integer.
     Bitset {
@@ -71,7 +76,7 @@ pub enum TypeKind {
         /// Bits of that integer: 8, 16, 32 or 64.
         holder: u8,
         /// The fields, as far as the type says them.
-        bits: &'static [BitsDescription],
+        bits: StaticOrArc<[BitsDescription]>,
     },
     /// Another name for a type.
     Alias(TypeRef),
@@ -162,58 +167,109 @@ impl PrimitiveKind {
     }
 }
 
-/// Refers to the description of another type.
-#[derive(Clone, Copy)]
+/// Refers to the description of another type, and keeps it if it was made at run time. Cheap to clone.
+#[derive(Clone)]
 pub struct TypeRef {
     target: Target,
     flags: MemberFlags,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum Target {
     /// Of a Rust type: recursive types have finite descriptions so.
     Function(fn() -> &'static TypeDescription),
-    /// Of a type known at run time.
-    Made(&'static TypeDescription),
+    /// Of a Rust type, or of a type known at run time.
+    Value(StaticOrArc<TypeDescription>),
 }
 
 impl TypeRef {
     /// The description of `T`.
     #[must_use]
     pub const fn of<T: Described + ?Sized>() -> Self {
-        Self { target: Target::Function(description::<T>), flags: T::FLAGS }
+        Self::flagged::<T>(T::FLAGS)
+    }
+
+    /// The description of `T`, with other flags than `T` has by itself.
+    #[must_use]
+    pub const fn flagged<T: Described + ?Sized>(flags: MemberFlags) -> Self {
+        Self::calling(description::<T>, flags)
     }
 
     /// The description of `T` with at most `N` characters, elements or pairs.
     #[must_use]
     pub const fn bounded<T: Described + Bounded, const N: usize>() -> Self {
-        Self { target: Target::Function(description::<Bound<T, N>>), flags: T::FLAGS }
+        Self::calling(description::<Bound<T, N>>, T::FLAGS)
     }
 
-    /// A description that was made at run time.
+    /// A description that was made at run time. It must not contain itself, or it is never freed.
     #[must_use]
-    pub const fn to(description: &'static TypeDescription) -> Self {
-        Self { target: Target::Made(description), flags: MemberFlags::TRY_CONSTRUCT_DISCARD }
+    pub fn to(description: Arc<TypeDescription>) -> Self {
+        Self {
+            target: Target::Value(StaticOrArc::shared(description)),
+            flags: MemberFlags::TRY_CONSTRUCT_DISCARD,
+        }
     }
 
     /// The same with other flags.
     #[must_use]
-    pub const fn with_flags(self, flags: MemberFlags) -> Self {
+    pub fn with_flags(self, flags: MemberFlags) -> Self {
         Self { flags, ..self }
+    }
+
+    const fn calling(description: fn() -> &'static TypeDescription, flags: MemberFlags) -> Self {
+        Self { target: Target::Function(description), flags }
+    }
+
+    /// What it calls, if it is of a Rust type.
+    const fn function(&self) -> Option<fn() -> &'static TypeDescription> {
+        match &self.target {
+            Target::Function(description) => Some(*description),
+            Target::Value(_) => None,
+        }
+    }
+
+    /// The same for many looks: [`get`](Self::get) then calls no function.
+    #[must_use]
+    pub fn evaluated(self) -> Self {
+        match self.target {
+            Target::Function(description) => {
+                Self { target: Target::Value(StaticOrArc::constant(description())), flags: self.flags }
+            }
+            Target::Value(_) => self,
+        }
     }
 
     /// The flags of elements of collections, keys of maps and discriminators. Members have flags of their own.
     #[must_use]
-    pub const fn flags(self) -> MemberFlags {
+    pub const fn flags(&self) -> MemberFlags {
         self.flags
     }
 
     /// The description.
     #[must_use]
-    pub fn get(self) -> &'static TypeDescription {
-        match self.target {
+    pub fn get(&self) -> &TypeDescription {
+        match &self.target {
             Target::Function(description) => description(),
-            Target::Made(description) => description,
+            Target::Value(description) => description,
+        }
+    }
+
+    /// The type behind aliases.
+    #[must_use]
+    pub fn resolved(&self) -> &Self {
+        let mut ty = self;
+        while let TypeKind::Alias(target) = &ty.get().kind {
+            ty = target;
+        }
+        ty
+    }
+}
+
+impl From<&'static TypeDescription> for TypeRef {
+    fn from(description: &'static TypeDescription) -> Self {
+        Self {
+            target: Target::Value(StaticOrArc::constant(description)),
+            flags: MemberFlags::TRY_CONSTRUCT_DISCARD,
         }
     }
 }
@@ -232,10 +288,10 @@ pub fn description<T: Described + ?Sized>() -> &'static TypeDescription {
 }
 
 /// A flag of a bitmask or a field of a bitset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BitsDescription {
     /// Its name.
-    pub name: &'static str,
+    pub name: StaticOrArc<str>,
     /// Its least bit, 0 the least of all.
     pub position: u8,
     /// Number of bits; 1 for a flag.
@@ -259,21 +315,21 @@ impl BitsDescription {
 }
 
 /// An enumeration.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct EnumerationDescription {
     /// How it may evolve.
     pub extensibility: Extensibility,
     /// Bits of its values: 1 to 32.
     pub bit_bound: u8,
     /// The literals, in the order of their declaration.
-    pub literals: &'static [LiteralDescription],
+    pub literals: StaticOrArc<[LiteralDescription]>,
 }
 
 /// A literal of an enumeration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiteralDescription {
     /// Its name.
-    pub name: &'static str,
+    pub name: StaticOrArc<str>,
     /// Its value.
     pub value: i32,
     /// Whether it is what a missing member has.
@@ -283,7 +339,7 @@ pub struct LiteralDescription {
 impl EnumerationDescription {
     /// The literal with a name.
     #[must_use]
-    pub fn literal(&self, name: &str) -> Option<&'static LiteralDescription> {
+    pub fn literal(&self, name: &str) -> Option<&LiteralDescription> {
         self.literals.iter().find(|literal| literal.name == name)
     }
 
@@ -331,10 +387,10 @@ impl MemberFlags {
 }
 
 /// A member of a structure.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct MemberDescription {
     /// Its name.
-    pub name: &'static str,
+    pub name: StaticOrArc<str>,
     /// Its id.
     pub id: u32,
     /// Its properties.
@@ -349,7 +405,7 @@ pub struct MemberDescription {
 
 /// Annotations of a member that change nothing about its values (DDS-XTypes 1.3 Annex B
 /// `AppliedBuiltinMemberAnnotations`).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct MemberAnnotations {
     /// `@unit`
     pub unit: Option<&'static str>,
@@ -367,14 +423,23 @@ impl MemberAnnotations {
 }
 
 /// Writes a value.
-#[derive(Clone, Copy)]
-pub struct WriteDefault(&'static (dyn Fn(&mut Encoder<'_>) -> Result<(), CdrError> + Sync));
+#[derive(Clone)]
+pub struct WriteDefault(StaticOrArc<WriteValue>);
+
+/// A function that writes a value.
+pub type WriteValue = dyn Fn(&mut Encoder<'_>) -> Result<(), CdrError> + Send + Sync;
 
 impl WriteDefault {
     /// What calls `write`.
     #[must_use]
-    pub const fn new(write: &'static (dyn Fn(&mut Encoder<'_>) -> Result<(), CdrError> + Sync)) -> Self {
-        Self(write)
+    pub const fn new(write: &'static WriteValue) -> Self {
+        Self(StaticOrArc::constant(write))
+    }
+
+    /// What calls a function that was made at run time.
+    #[must_use]
+    pub fn shared(write: Arc<WriteValue>) -> Self {
+        Self(StaticOrArc::shared(write))
     }
 
     /// Writes the value.
@@ -415,7 +480,7 @@ impl MemberDescription {
 }
 
 /// A structure.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct StructureDescription {
     /// How it may evolve.
     pub extensibility: Extensibility,
@@ -426,12 +491,12 @@ pub struct StructureDescription {
     /// What it inherits from: a structure.
     pub base: Option<TypeRef>,
     /// Its own members in the order of their declaration.
-    pub members: &'static [MemberDescription],
+    pub members: StaticOrArc<[MemberDescription]>,
 }
 
 impl StructureDescription {
-    fn base(&self) -> Option<&'static Self> {
-        match &self.base?.get().resolved().kind {
+    fn base(&self) -> Option<&Self> {
+        match &self.base.as_ref()?.get().resolved().kind {
             TypeKind::Structure(base) => Some(base),
             _ => None,
         }
@@ -445,7 +510,7 @@ impl StructureDescription {
 
     /// The member at a position; those of the bases come first.
     #[must_use]
-    pub fn member(&self, position: usize) -> Option<&'static MemberDescription> {
+    pub fn member(&self, position: usize) -> Option<&MemberDescription> {
         let Some(base) = self.base() else { return self.members.get(position) };
         match position.checked_sub(base.member_count()) {
             Some(own) => self.members.get(own),
@@ -481,7 +546,7 @@ impl StructureDescription {
 }
 
 /// A union.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct UnionDescription {
     /// How it may evolve.
     pub extensibility: Extensibility,
@@ -494,20 +559,20 @@ pub struct UnionDescription {
     /// Whether the discriminator is the key.
     pub key: bool,
     /// The cases in the order of their declaration.
-    pub cases: &'static [CaseDescription],
+    pub cases: StaticOrArc<[CaseDescription]>,
 }
 
 /// A case of a union.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct CaseDescription {
     /// Name of its member.
-    pub name: &'static str,
+    pub name: StaticOrArc<str>,
     /// Id of its member.
     pub id: u32,
     /// Properties of its member.
     pub flags: MemberFlags,
     /// The labels that select it: values of the discriminator.
-    pub labels: &'static [i64],
+    pub labels: StaticOrArc<[i64]>,
     /// Whether it is selected by all other values.
     pub is_default: bool,
     /// The member; a case may have none.
@@ -540,15 +605,18 @@ impl UnionDescription {
     }
 }
 
+/// An empty string, which holds nothing.
+const NO_TYPE: TypeKind = TypeKind::String { bound: Some(0) };
+
 impl TypeDescription {
     /// A type that needs no name.
     pub(crate) const fn anonymous(kind: TypeKind) -> Self {
-        Self { name: "", kind, annotations: TypeAnnotations::NONE }
+        Self { name: StaticOrArc::constant(""), kind, annotations: TypeAnnotations::NONE }
     }
 
     /// The type behind aliases.
     #[must_use]
-    pub fn resolved(&'static self) -> &'static Self {
+    pub fn resolved(&self) -> &Self {
         let mut ty = self;
         while let TypeKind::Alias(target) = &ty.kind {
             ty = target.get();
@@ -556,23 +624,33 @@ impl TypeDescription {
         ty
     }
 
-    /// The same with a bound, where the kind has one.
-    #[must_use]
-    pub const fn with_bound(self, most: usize) -> Self {
+    /// The description of a Rust type with a bound. Nothing that implements [`Bounded`] is without one, nor
+    /// made at run time; it would be described as an empty string.
+    pub(crate) const fn bounded(&self, most: usize) -> Self {
         let bound = Some(most);
-        let kind = match self.kind {
+        let kind = match &self.kind {
             TypeKind::String { .. } => TypeKind::String { bound },
             TypeKind::WideString { .. } => TypeKind::WideString { bound },
-            TypeKind::Sequence { element, .. } => TypeKind::Sequence { element, bound },
-            TypeKind::Map { key, value, .. } => TypeKind::Map { key, value, bound },
-            other => other,
+            TypeKind::Sequence { element, .. } => match element.function() {
+                Some(of) => TypeKind::Sequence { element: TypeRef::calling(of, element.flags), bound },
+                None => NO_TYPE,
+            },
+            TypeKind::Map { key, value, .. } => match (key.function(), value.function()) {
+                (Some(k), Some(v)) => TypeKind::Map {
+                    key: TypeRef::calling(k, key.flags),
+                    value: TypeRef::calling(v, value.flags),
+                    bound,
+                },
+                _ => NO_TYPE,
+            },
+            _ => NO_TYPE,
         };
-        Self { name: self.name, kind, annotations: self.annotations }
+        Self::anonymous(kind)
     }
 
     /// How collections treat elements of this type.
     #[must_use]
-    pub fn element_kind(&'static self) -> ElementKind {
+    pub fn element_kind(&self) -> ElementKind {
         match self.resolved().kind {
             TypeKind::Primitive(_) => ElementKind::Primitive,
             TypeKind::Enumeration(_) | TypeKind::Bitmask { .. } | TypeKind::Bitset { .. } => {
@@ -584,7 +662,7 @@ impl TypeDescription {
 
     /// How an array of this type treats its elements: the dimensions of an array have one header together.
     #[must_use]
-    pub fn item_kind(&'static self) -> ElementKind {
+    pub fn item_kind(&self) -> ElementKind {
         let mut ty = self;
         while let TypeKind::Array { element, .. } = &ty.kind {
             ty = element.get();
@@ -615,7 +693,7 @@ impl TypeDescription {
 impl fmt::Display for TypeDescription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.name.is_empty() {
-            return f.write_str(self.name);
+            return f.write_str(&self.name);
         }
         match &self.kind {
             TypeKind::Primitive(kind) => f.write_str(kind.idl_name()),

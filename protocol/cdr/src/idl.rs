@@ -20,7 +20,7 @@ use crate::annotation::TypeAnnotations;
 use crate::traits::fill;
 use crate::{
     Bound, Bounded, CdrError, CdrRead, CdrWrite, Decoder, Described, ElementKind, Encoder, Extensibility,
-    KeySize, LengthCode, MemberFlags, TypeDescription, TypeKind, TypeRef, UInt8, WString,
+    KeySize, LengthCode, MemberFlags, StaticOrArc, TypeDescription, TypeKind, TypeRef, UInt8, WString,
 };
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -351,7 +351,7 @@ pub struct Alias<A>(PhantomData<fn() -> A>);
 
 impl<A: AliasOf> Described for Alias<A> {
     const DESCRIPTION: TypeDescription = TypeDescription {
-        name: A::NAME,
+        name: StaticOrArc::constant(A::NAME),
         kind: TypeKind::Alias(TypeRef::of::<A::Target>()),
         annotations: A::ANNOTATIONS,
     };

@@ -70,8 +70,8 @@ pub use bounded::{Bound, Bounded, BoundedString, BoundedVec};
 pub use decoder::{Decoder, Member, Region};
 pub use description::{
     BitsDescription, CaseDescription, Described, EnumerationDescription, LiteralDescription,
-    MemberAnnotations, MemberDescription, MemberFlags, PrimitiveKind, StructureDescription, TypeDescription,
-    TypeKind, TypeRef, UnionDescription, WriteDefault, description,
+    MemberAnnotations, MemberDescription, MemberFlags, PrimitiveKind, StaticOrArc, StructureDescription,
+    TypeDescription, TypeKind, TypeRef, UnionDescription, WriteDefault, WriteValue, description,
 };
 pub use dunlin_derive::{CdrRead, CdrWrite, DdsType};
 pub use encapsulation::{EncapsulationHeader, representation_id};

@@ -1,9 +1,6 @@
 //! Type support without the Rust type: what finds the instance of a received sample (DDS 1.4 §2.2.2.3.6).
 
-use crate::{
-    CdrError, DdsType, DecodeOptions, Extensibility, KeyHash, Representation, TypeDescription, description,
-    key,
-};
+use crate::{CdrError, DdsType, DecodeOptions, Extensibility, KeyHash, Representation, TypeRef, key};
 use alloc::vec::Vec;
 use core::any::Any;
 use core::fmt;
@@ -33,9 +30,8 @@ pub trait TypeSupport: Any + Send + Sync {
         &[Representation::Xcdr1, Representation::Xcdr2]
     }
 
-    /// The description of the type, which expressions need; `None` if it has none. A type known at run time makes it anew,
-    /// in memory that is never freed: keep it.
-    fn description(&self) -> Option<&'static TypeDescription> {
+    /// The description of the type, which expressions need; `None` if it has none. A type known at run time makes it anew: keep it.
+    fn description(&self) -> Option<TypeRef> {
         None
     }
 
@@ -105,8 +101,8 @@ impl<T: DdsType> fmt::Debug for TypeSupportOf<T> {
 }
 
 impl<T: DdsType> TypeSupport for TypeSupportOf<T> {
-    fn description(&self) -> Option<&'static TypeDescription> {
-        Some(description::<T>())
+    fn description(&self) -> Option<TypeRef> {
+        Some(TypeRef::of::<T>())
     }
 
     fn type_name(&self) -> &str {

@@ -51,7 +51,7 @@ pub enum Scalar<'de> {
 }
 
 /// What to do with a part once it is found.
-type Read<'r, 'de, R> = &'r mut dyn FnMut(&mut Decoder<'de>, &'static TypeDescription) -> Result<R, CdrError>;
+type Read<'r, 'de, R> = &'r mut dyn FnMut(&mut Decoder<'de>, &TypeDescription) -> Result<R, CdrError>;
 
 impl<'de> Decoder<'de> {
     /// Follows a path into the value of type `ty` that starts here, in the scope of the decoder, which must not be
@@ -63,9 +63,9 @@ impl<'de> Decoder<'de> {
     /// Bytes on the way that are no serialization of the type, and the errors of `read`.
     pub fn locate<R>(
         &mut self,
-        ty: &'static TypeDescription,
+        ty: &TypeDescription,
         path: &[Step],
-        mut read: impl FnMut(&mut Self, &'static TypeDescription) -> Result<R, CdrError>,
+        mut read: impl FnMut(&mut Self, &TypeDescription) -> Result<R, CdrError>,
     ) -> Result<Located<R>, CdrError> {
         Route { path, read: &mut read }.follow(self, ty, 0, false)
     }
@@ -75,7 +75,7 @@ impl<'de> Decoder<'de> {
     ///
     /// # Errors
     /// Bytes that are no serialization of the type.
-    pub fn read_scalar(&mut self, ty: &'static TypeDescription) -> Result<Option<Scalar<'de>>, CdrError> {
+    pub fn read_scalar(&mut self, ty: &TypeDescription) -> Result<Option<Scalar<'de>>, CdrError> {
         let ty = ty.resolved();
         Ok(Some(match (&ty.kind, ty.holder()) {
             (_, Some(holder)) => self.read_primitive(holder)?,
@@ -112,7 +112,7 @@ impl<'de> Decoder<'de> {
     ///
     /// # Errors
     /// Bytes that are no serialization of the type.
-    pub fn skip_value(&mut self, ty: &'static TypeDescription) -> Result<(), CdrError> {
+    pub fn skip_value(&mut self, ty: &TypeDescription) -> Result<(), CdrError> {
         self.note_passed();
         let ty = ty.resolved();
         if let Some(holder) = ty.holder() {
@@ -149,12 +149,7 @@ impl<'de> Decoder<'de> {
     }
 
     /// Goes past elements of a collection; further dimensions of an array have no headers of their own.
-    fn skip_elements(
-        &mut self,
-        ty: &'static TypeDescription,
-        n: usize,
-        dimension: bool,
-    ) -> Result<(), CdrError> {
+    fn skip_elements(&mut self, ty: &TypeDescription, n: usize, dimension: bool) -> Result<(), CdrError> {
         let resolved = ty.resolved();
         if let Some(kind) = resolved.holder() {
             return self.skip_primitives(kind, n);
@@ -169,7 +164,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    fn skip_sequence(&mut self, element: &'static TypeDescription) -> Result<(), CdrError> {
+    fn skip_sequence(&mut self, element: &TypeDescription) -> Result<(), CdrError> {
         if self.has_dheader(element.element_kind()) {
             let region = self.enter_delimited()?;
             self.leave(region);
@@ -181,8 +176,8 @@ impl<'de> Decoder<'de> {
 
     fn skip_array(
         &mut self,
-        array: &'static TypeDescription,
-        element: &'static TypeDescription,
+        array: &TypeDescription,
+        element: &TypeDescription,
         length: usize,
     ) -> Result<(), CdrError> {
         if self.has_dheader(array.item_kind()) {
@@ -193,11 +188,7 @@ impl<'de> Decoder<'de> {
         self.skip_elements(element, length, true)
     }
 
-    fn skip_map(
-        &mut self,
-        key: &'static TypeDescription,
-        value: &'static TypeDescription,
-    ) -> Result<(), CdrError> {
+    fn skip_map(&mut self, key: &TypeDescription, value: &TypeDescription) -> Result<(), CdrError> {
         let kind = if self.options().map_dheader_by_value || key.element_kind() == ElementKind::Primitive {
             value.element_kind()
         } else if value.element_kind() == key.element_kind() || value.element_kind() == ElementKind::Primitive
@@ -215,7 +206,7 @@ impl<'de> Decoder<'de> {
         })
     }
 
-    fn skip_members(&mut self, structure: &'static StructureDescription) -> Result<(), CdrError> {
+    fn skip_members(&mut self, structure: &StructureDescription) -> Result<(), CdrError> {
         if structure.extensibility == Extensibility::Mutable {
             return crate::codegen::skip_list(self);
         }
@@ -242,11 +233,11 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    fn skip_case(&mut self, union: &'static UnionDescription) -> Result<(), CdrError> {
+    fn skip_case(&mut self, union: &UnionDescription) -> Result<(), CdrError> {
         if union.extensibility == Extensibility::Mutable {
             return crate::codegen::skip_list(self);
         }
-        let selected = self.read_discriminator(union.discriminator)?;
+        let selected = self.read_discriminator(&union.discriminator)?;
         if union.key && self.scope() != Scope::Sample {
             return Ok(());
         }
@@ -257,7 +248,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    fn read_discriminator(&mut self, ty: TypeRef) -> Result<Option<i64>, CdrError> {
+    fn read_discriminator(&mut self, ty: &TypeRef) -> Result<Option<i64>, CdrError> {
         Ok(match self.read_scalar(ty.get())? {
             Some(Scalar::Boolean(value)) => Some(i64::from(value)),
             Some(Scalar::Signed(value)) => Some(value),
@@ -269,7 +260,7 @@ impl<'de> Decoder<'de> {
 }
 
 /// A lower limit of the bytes that a value takes; bounds the counts of collections.
-fn least_size(ty: &'static TypeDescription) -> usize {
+fn least_size(ty: &TypeDescription) -> usize {
     let ty = ty.resolved();
     match (&ty.kind, ty.holder()) {
         (_, Some(kind)) | (&TypeKind::Primitive(kind), _) => kind.size(),
@@ -289,7 +280,7 @@ impl<'de, R> Route<'_, '_, 'de, R> {
     fn follow(
         &mut self,
         d: &mut Decoder<'de>,
-        ty: &'static TypeDescription,
+        ty: &TypeDescription,
         at: usize,
         dimension: bool,
     ) -> Result<Located<R>, CdrError> {
@@ -327,7 +318,7 @@ impl<'de, R> Route<'_, '_, 'de, R> {
     fn element(
         &mut self,
         d: &mut Decoder<'de>,
-        ty: &'static TypeDescription,
+        ty: &TypeDescription,
         (index, count): (usize, usize),
         at: usize,
         dimension: bool,
@@ -342,7 +333,7 @@ impl<'de, R> Route<'_, '_, 'de, R> {
     fn member(
         &mut self,
         d: &mut Decoder<'de>,
-        structure: &'static StructureDescription,
+        structure: &StructureDescription,
         wanted: usize,
         at: usize,
     ) -> Result<Located<R>, CdrError> {
@@ -353,7 +344,7 @@ impl<'de, R> Route<'_, '_, 'de, R> {
         let beside_key = !structure.in_scope(wanted, Scope::Key);
         if structure.extensibility == Extensibility::Mutable {
             return match find(d, member.id)? {
-                true => self.inside(d, member.ty, at, beside_key),
+                true => self.inside(d, &member.ty, at, beside_key),
                 false => missing(d, member, at),
             };
         }
@@ -371,17 +362,17 @@ impl<'de, R> Route<'_, '_, 'de, R> {
             return missing(d, member, at);
         }
         if member.is_optional() {
-            let found = d.read_optional(|d| self.inside(d, member.ty, at, beside_key))?;
+            let found = d.read_optional(|d| self.inside(d, &member.ty, at, beside_key))?;
             return Ok(found.unwrap_or(Located::Absent));
         }
-        self.inside(d, member.ty, at, beside_key)
+        self.inside(d, &member.ty, at, beside_key)
     }
 
     /// Goes on inside of a member, which is part of the key or not.
     fn inside(
         &mut self,
         d: &mut Decoder<'de>,
-        ty: TypeRef,
+        ty: &TypeRef,
         at: usize,
         beside_key: bool,
     ) -> Result<Located<R>, CdrError> {
@@ -395,7 +386,7 @@ impl<'de, R> Route<'_, '_, 'de, R> {
     fn case(
         &mut self,
         d: &mut Decoder<'de>,
-        union: &'static UnionDescription,
+        union: &UnionDescription,
         step: Step,
         at: usize,
     ) -> Result<Located<R>, CdrError> {
@@ -409,10 +400,10 @@ impl<'de, R> Route<'_, '_, 'de, R> {
         let Step::Member(wanted) = step else {
             return self.follow(d, union.discriminator.get(), next, false);
         };
-        let selected = d.read_discriminator(union.discriminator)?.and_then(|value| union.selected(value));
+        let selected = d.read_discriminator(&union.discriminator)?.and_then(|value| union.selected(value));
         let key_only = union.key && d.scope() != Scope::Sample;
         let case = union.cases.get(wanted).filter(|_| selected == Some(wanted) && !key_only);
-        let Some((id, ty)) = case.and_then(|case| Some((case.id, case.ty?))) else {
+        let Some((id, ty)) = case.and_then(|case| Some((case.id, case.ty.as_ref()?))) else {
             return Ok(Located::Absent);
         };
         if mutable {

@@ -115,8 +115,8 @@ family!(growing, appendable);
 family!(listed, mutable);
 
 fn structure<T: Described>() -> StructureDescription {
-    match description::<T>().kind {
-        TypeKind::Structure(structure) => structure,
+    match &description::<T>().kind {
+        TypeKind::Structure(structure) => structure.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -128,15 +128,15 @@ fn path(ty: &'static TypeDescription, words: &str) -> Vec<Step> {
         let (step, next) = match &ty.kind {
             TypeKind::Structure(structure) => {
                 let at = structure.position(word).unwrap();
-                (Step::Member(at), structure.member(at).unwrap().ty)
+                (Step::Member(at), &structure.member(at).unwrap().ty)
             }
-            TypeKind::Union(union) if word == "_d" => (Step::Discriminator, union.discriminator),
+            TypeKind::Union(union) if word == "_d" => (Step::Discriminator, &union.discriminator),
             TypeKind::Union(union) => {
                 let at = union.cases.iter().position(|case| case.name == word).unwrap();
-                (Step::Member(at), union.cases[at].ty.unwrap())
+                (Step::Member(at), union.cases[at].ty.as_ref().unwrap())
             }
             TypeKind::Sequence { element, .. } | TypeKind::Array { element, .. } => {
-                (Step::Element(word.parse().unwrap()), *element)
+                (Step::Element(word.parse().unwrap()), element)
             }
             other => panic!("{word} in {other:?}"),
         };
@@ -398,8 +398,8 @@ fn vec_of(last: u8) -> Bound<Vec<u8>, 4> {
 
 #[test]
 fn descriptions_say_what_was_declared() {
-    let TypeKind::Enumeration(color) = description::<Color>().kind else { panic!() };
-    assert_eq!((description::<Color>().name, color.bit_bound), ("Birds::Color", 8));
+    let TypeKind::Enumeration(color) = &description::<Color>().kind else { panic!() };
+    assert_eq!((&*description::<Color>().name, color.bit_bound), ("Birds::Color", 8));
     assert_eq!(color.literal("RED").unwrap().value, 3);
     assert!(color.literal("Red").is_none() && color.literal("Green").unwrap().is_default);
     assert_eq!(color.default_value(), -1);
@@ -407,12 +407,14 @@ fn descriptions_say_what_was_declared() {
     assert!(matches!(description::<Fields>().kind, TypeKind::Bitset { holder: 32, .. }));
     assert!(matches!(description::<Row>().kind, TypeKind::Alias(_)));
     assert_eq!(description::<Row>().resolved().to_string(), "uint16[3]");
-    let TypeKind::Union(shape) = description::<Shape>().kind else { panic!() };
+    let TypeKind::Union(shape) = &description::<Shape>().kind else { panic!() };
     assert!(shape.nested && !shape.key && shape.extensibility == Extensibility::Appendable);
     assert_eq!([1, 2, -7, 4].map(|value| shape.selected(value)), [Some(0), Some(1), Some(1), Some(2)]);
-    assert_eq!((shape.cases[1].name, shape.cases[1].id, shape.cases[2].is_default), ("label", 2, true));
-    assert_eq!(shape.cases[1].ty.unwrap().get().to_string(), "string<6>");
-    let TypeKind::Map { key, value, bound: None } = description::<BTreeMap<u8, f32>>().kind else { panic!() };
+    assert_eq!((&*shape.cases[1].name, shape.cases[1].id, shape.cases[2].is_default), ("label", 2, true));
+    assert_eq!(shape.cases[1].ty.as_ref().unwrap().get().to_string(), "string<6>");
+    let TypeKind::Map { key, value, bound: None } = &description::<BTreeMap<u8, f32>>().kind else {
+        panic!()
+    };
     assert_eq!((key.get().to_string(), value.get().to_string()), ("octet".into(), "float".into()));
     assert!(matches!(description::<Box<f64>>().kind, TypeKind::Primitive(PrimitiveKind::Float64)));
     let sighting = structure::<listed::Sighting>();

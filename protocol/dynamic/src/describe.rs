@@ -5,15 +5,15 @@ use crate::Value;
 use crate::convert::name_of;
 use crate::types::*;
 use crate::write::write;
-use alloc::boxed::Box;
-use alloc::string::{String, ToString};
+use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use dunlin_cdr::annotation::TypeAnnotations;
 use dunlin_cdr::{
     BitsDescription, CaseDescription, Encoder, EnumerationDescription, LiteralDescription, MemberAnnotations,
-    MemberDescription, MemberFlags, PrimitiveKind, StructureDescription, TypeDescription, TypeKind, TypeRef,
-    UnionDescription, WriteDefault,
+    MemberDescription, MemberFlags, PrimitiveKind, StaticOrArc, StructureDescription, TypeDescription,
+    TypeKind, TypeRef, UnionDescription, WriteDefault,
 };
 
 /// Why a type has no description.
@@ -48,23 +48,24 @@ impl fmt::Display for DescribeError {
 impl core::error::Error for DescribeError {}
 
 impl DynamicType {
-    /// The description of the type, in memory that is never freed: descriptions of Rust types are constants, and what
-    /// works with them expects that. Who describes types again and again should keep the result.
+    /// The description of the type. It is made anew with each call, and freed with the last [`TypeRef`] to it: keep it.
     ///
     /// # Errors
     /// [`DescribeError`].
-    pub fn describe(&self) -> Result<&'static TypeDescription, DescribeError> {
+    pub fn describe(&self) -> Result<TypeRef, DescribeError> {
         let mut known = Vec::new();
         known.resize(self.0.nodes.len(), State::New);
-        Describer { ty: self, nodes: &self.0.nodes, known, levels: MAX_NESTING }.description(self.0.root)
+        Describer { ty: self, nodes: &self.0.nodes, known, levels: MAX_NESTING }
+            .description(self.0.root)
+            .map(TypeRef::to)
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum State {
     New,
     Open,
-    Done(&'static TypeDescription),
+    Done(Arc<TypeDescription>),
 }
 
 struct Describer<'n> {
@@ -75,20 +76,20 @@ struct Describer<'n> {
     levels: u16,
 }
 
-fn leaked(text: &str) -> &'static str {
-    Box::leak(text.to_string().into_boxed_str())
+fn text(text: &str) -> StaticOrArc<str> {
+    StaticOrArc::shared(text)
 }
 
-fn list<T>(items: Vec<T>) -> &'static [T] {
-    Box::leak(items.into_boxed_slice())
+fn list<T>(items: Vec<T>) -> StaticOrArc<[T]> {
+    StaticOrArc::shared(items)
 }
 
 /// What is selected where no case is: such a union has no member.
 const NO_MEMBER: CaseDescription = CaseDescription {
-    name: "",
+    name: StaticOrArc::constant(""),
     id: 0,
     flags: MemberFlags(0),
-    labels: &[],
+    labels: StaticOrArc::constant(&[]),
     is_default: true,
     ty: None,
     write_default: None,
@@ -96,11 +97,11 @@ const NO_MEMBER: CaseDescription = CaseDescription {
 };
 
 impl Describer<'_> {
-    fn description(&mut self, node: usize) -> Result<&'static TypeDescription, DescribeError> {
+    fn description(&mut self, node: usize) -> Result<Arc<TypeDescription>, DescribeError> {
         let nodes = self.nodes;
         let Some(it) = nodes.get(node) else { return Err(DescribeError::Recursive { name: String::new() }) };
         match self.known.get(node) {
-            Some(State::Done(known)) => return Ok(known),
+            Some(State::Done(known)) => return Ok(Arc::clone(known)),
             Some(State::New) => {}
             _ => return Err(DescribeError::Recursive { name: name_of(TypeView { nodes, node: it }) }),
         }
@@ -112,9 +113,8 @@ impl Describer<'_> {
         let kind = self.kind(&it.shape)?;
         self.levels = levels.saturating_add(1);
         let annotations = TypeAnnotations::NONE;
-        let made: &'static TypeDescription =
-            Box::leak(Box::new(TypeDescription { name: leaked(&it.name), kind, annotations }));
-        self.set(node, State::Done(made));
+        let made = Arc::new(TypeDescription { name: text(&it.name), kind, annotations });
+        self.set(node, State::Done(Arc::clone(&made)));
         Ok(made)
     }
 
@@ -157,15 +157,15 @@ impl Describer<'_> {
             return Ok(description);
         }
         let (kind, annotations) = (TypeKind::Alias(description), TypeAnnotations::NONE);
-        let alias = TypeDescription { name: "", kind, annotations };
-        Ok(TypeRef::to(Box::leak(Box::new(alias))))
+        let alias = TypeDescription { name: StaticOrArc::constant(""), kind, annotations };
+        Ok(TypeRef::to(Arc::new(alias)))
     }
 
     fn structure(&mut self, it: &StructureShape) -> Result<StructureDescription, DescribeError> {
         let mut members = Vec::new();
         for member in &it.members {
             members.push(MemberDescription {
-                name: leaked(&member.name),
+                name: text(&member.name),
                 id: member.id,
                 flags: MemberFlags(member.flags),
                 ty: self.reference(member.part)?,
@@ -186,16 +186,16 @@ impl Describer<'_> {
     /// What writes the default that a member or case has of its own.
     fn default(&self, default: Option<&Value>, part: Part) -> Option<WriteDefault> {
         let (default, ty) = (default?.clone(), self.ty.clone());
-        Some(WriteDefault::new(Box::leak(Box::new(move |e: &mut Encoder<'_>| {
+        Some(WriteDefault::shared(Arc::new(move |e: &mut Encoder<'_>| {
             write(ty.view().at(part), &default, e)
-        }))))
+        })))
     }
 
     fn union(&mut self, it: &UnionShape) -> Result<UnionDescription, DescribeError> {
         let mut cases = Vec::new();
         for case in &it.cases {
             cases.push(CaseDescription {
-                name: leaked(&case.name),
+                name: text(&case.name),
                 id: case.id,
                 flags: MemberFlags(case.part.flags),
                 labels: list(case.labels.clone()),
@@ -221,7 +221,7 @@ impl Describer<'_> {
 
 fn enumeration(it: &EnumerationShape) -> EnumerationDescription {
     let literals = it.literals.iter().map(|(name, value)| LiteralDescription {
-        name: leaked(name),
+        name: text(name),
         value: *value,
         is_default: *value == it.default,
     });
@@ -234,7 +234,7 @@ fn enumeration(it: &EnumerationShape) -> EnumerationDescription {
 
 fn bits(it: &BitsShape) -> TypeKind {
     let named = it.fields.iter().map(|field| BitsDescription {
-        name: leaked(&field.name),
+        name: text(&field.name),
         position: field.position,
         width: field.width,
         holder: match (field.signed, field.width) {

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::any::Any;
 use dunlin_cdr::{
     CdrError, DecodeOptions, Decoder, Extensibility, KeyHash, Limits, Representation, Scope, TopicType,
-    TypeDescription, TypeSupport,
+    TypeRef, TypeSupport,
 };
 
 impl TypeSupport for DynamicType {
@@ -25,7 +25,7 @@ impl TypeSupport for DynamicType {
         Self::max_key_size(self)
     }
 
-    fn description(&self) -> Option<&'static TypeDescription> {
+    fn description(&self) -> Option<TypeRef> {
         self.describe().ok()
     }
 

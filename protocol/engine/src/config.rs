@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use dunlin_cdr::{TypeDescription, TypeSupport};
+use dunlin_cdr::{TypeRef, TypeSupport};
 use dunlin_core::{DomainId, Duration, GuidPrefix, Locator, LocatorKind, Paths, defaults};
 use dunlin_discovery::{DiscoveryRole, EndpointLocators, LocalType, Locators, Quotas};
 use dunlin_qos::{
@@ -200,7 +200,7 @@ pub struct WriterSpec {
     /// Where the writer receives, if not where the participant does.
     pub locators: EndpointLocators,
     /// The type, for filtering what readers do not want; without it every reader gets everything.
-    pub type_description: Option<&'static TypeDescription>,
+    pub type_description: Option<TypeRef>,
 }
 
 /// What may change of a writer while it exists.

@@ -10,7 +10,7 @@ mod budget;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use dunlin_cdr::{DecodeOptions, TypeDescription};
+use dunlin_cdr::{DecodeOptions, TypeRef};
 use dunlin_core::{Behaviour, Duration, GuidPrefix};
 use dunlin_discovery::{ContentFilterProperty, DiscoveredReader};
 use dunlin_filter::{Filter, Verdict};
@@ -27,7 +27,7 @@ const MAX_FILTERS: usize = 32;
 #[derive(Debug)]
 pub(crate) struct WriterFilters {
     /// `None` if the writer does not filter.
-    ty: Option<&'static TypeDescription>,
+    ty: Option<TypeRef>,
     /// LIVELINESS is shown by what is written.
     alive_by_writing: bool,
     known: Vec<Known>,
@@ -74,7 +74,7 @@ impl WriterFilters {
     pub(crate) fn new(spec: &WriterSpec, enabled: bool) -> Self {
         let liveliness = spec.qos.liveliness;
         Self {
-            ty: spec.type_description.filter(|_| enabled),
+            ty: spec.type_description.clone().filter(|_| enabled),
             alive_by_writing: liveliness.kind != LivelinessKind::Automatic
                 && !liveliness.lease_duration.is_infinite(),
             known: Vec::new(),
@@ -150,7 +150,7 @@ impl WriterFilters {
 
     fn known_filter(&mut self, remote: &DiscoveredReader) -> Option<Known> {
         let property = remote.content_filter.as_ref()?;
-        let ty = self.ty.filter(|_| !self.alive_by_writing && !sees_what_is_filtered(remote))?;
+        let ty = self.ty.as_ref().filter(|_| !self.alive_by_writing && !sees_what_is_filtered(remote))?;
         let signature = property.signature();
         if let Some(known) = self.known.iter().find(|known| known.filter.signature == signature) {
             return Some(known.clone()).filter(|known| known.filter.is_for(remote));
@@ -186,7 +186,7 @@ fn sees_what_is_filtered(remote: &DiscoveredReader) -> bool {
 impl SampleFilter {
     /// `None` if the filter is of another language, or not for this type.
     fn compile(
-        ty: &'static TypeDescription,
+        ty: &TypeRef,
         property: &ContentFilterProperty,
         signature: [u8; 16],
         cost: Cost,
@@ -195,7 +195,7 @@ impl SampleFilter {
             return None;
         }
         let parameters = &property.expression_parameters;
-        let filter = Filter::for_type(ty, &property.filter_expression, parameters).ok()?;
+        let filter = Filter::for_type(ty.clone(), &property.filter_expression, parameters).ok()?;
         // Without parameters it stays as it is.
         let for_ends = filter.is_about_key() && parameters.is_empty();
         Some(Self { signature, filter, cost, for_ends })

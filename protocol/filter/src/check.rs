@@ -8,7 +8,7 @@ use crate::value::Value;
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use dunlin_cdr::{TypeDescription, TypeKind};
+use dunlin_cdr::{TypeDescription, TypeKind, TypeRef};
 
 /// A side of a test.
 #[derive(Clone, Copy, Debug)]
@@ -48,14 +48,14 @@ pub(crate) struct Tables {
 
 /// Resolves and checks one expression.
 pub(crate) struct Checker<'p, P> {
-    root: &'static TypeDescription,
+    root: &'p TypeRef,
     parameters: &'p [P],
     tables: Tables,
 }
 
 impl<'p, P: AsRef<str>> Checker<'p, P> {
     pub(crate) fn check(
-        root: &'static TypeDescription,
+        root: &'p TypeRef,
         syntax: &Syntax<'_>,
         parameters: &'p [P],
     ) -> Result<Tables, FilterError> {
@@ -79,8 +79,8 @@ impl<'p, P: AsRef<str>> Checker<'p, P> {
         Ok(self.tables.fields.len().saturating_sub(1))
     }
 
-    fn class(&self, field: usize) -> Option<(Class, &'static TypeDescription)> {
-        self.tables.fields.get(field).map(|field| (field.class, field.ty))
+    fn class(&self, field: usize) -> Option<(Class, TypeRef)> {
+        self.tables.fields.get(field).map(|field| (field.class.clone(), field.ty.clone()))
     }
 
     fn predicate(&mut self, predicate: &Predicate<'_>) -> Result<(), FilterError> {
@@ -98,18 +98,21 @@ impl<'p, P: AsRef<str>> Checker<'p, P> {
         };
         if predicate.relation == Relation::Like && !matches!(class, Class::Text) {
             let expected = String::from("a string to compare by LIKE");
-            return Err(FilterError::at(predicate.at, Reason::Mismatch { expected, found: ty.to_string() }));
+            return Err(FilterError::at(
+                predicate.at,
+                Reason::Mismatch { expected, found: ty.get().to_string() },
+            ));
         }
         let mut sides = [None; 3];
         for ((side, operand), field) in sides.iter_mut().zip(operands).zip(fields) {
             let Some(operand) = operand else { continue };
             *side = Some(match field {
                 Some(field) => {
-                    self.comparable(class, ty, field)
+                    self.comparable(&class, ty.get(), field)
                         .map_err(|reason| FilterError::at(operand.at(), reason))?;
                     Side::Field(field)
                 }
-                None => self.constant(operand, class)?,
+                None => self.constant(operand, &class)?,
             });
         }
         if let [Some(left), Some(right), upper] = sides {
@@ -120,11 +123,11 @@ impl<'p, P: AsRef<str>> Checker<'p, P> {
     }
 
     /// Whether another field can be compared with one of this class.
-    fn comparable(&self, class: Class, ty: &TypeDescription, other: usize) -> Result<(), Reason> {
+    fn comparable(&self, class: &Class, ty: &TypeDescription, other: usize) -> Result<(), Reason> {
         let Some((other, other_ty)) = self.class(other) else { return Ok(()) };
-        let number = |class| matches!(class, Class::Integer | Class::Float);
-        let fits = match (class, other) {
-            (Class::Enumeration(a), Class::Enumeration(b)) => core::ptr::eq(a, b) || a.name == b.name,
+        let number = |class: &Class| matches!(class, Class::Integer | Class::Float);
+        let fits = match (class, &other) {
+            (Class::Enumeration(a), Class::Enumeration(b)) => a.get().name == b.get().name,
             (Class::Enumeration(_), Class::Integer) | (Class::Integer, Class::Enumeration(_)) => true,
             (Class::Boolean, Class::Boolean) | (Class::Text, Class::Text) => true,
             (Class::Character { .. }, Class::Character { .. }) => true,
@@ -134,10 +137,10 @@ impl<'p, P: AsRef<str>> Checker<'p, P> {
             return Ok(());
         }
         let expected = alloc::format!("a field that can be compared with {ty}");
-        Err(Reason::Mismatch { expected, found: alloc::format!("one of type {other_ty}") })
+        Err(Reason::Mismatch { expected, found: alloc::format!("one of type {}", other_ty.get()) })
     }
 
-    fn constant(&mut self, operand: &Operand<'_>, class: Class) -> Result<Side, FilterError> {
+    fn constant(&mut self, operand: &Operand<'_>, class: &Class) -> Result<Side, FilterError> {
         let (value, parameter) = match operand {
             Operand::Literal(at, literal) => {
                 (convert(literal, class).map_err(|reason| FilterError::at(*at, reason))?, None)
@@ -152,7 +155,7 @@ impl<'p, P: AsRef<str>> Checker<'p, P> {
             }
             Operand::Field(name) => return self.field(name).map(Side::Field),
         };
-        self.tables.constants.push(Constant { value, parameter, class });
+        self.tables.constants.push(Constant { value, parameter, class: class.clone() });
         Ok(Side::Constant(self.tables.constants.len().saturating_sub(1)))
     }
 }
@@ -161,7 +164,7 @@ impl Constant {
     /// The value with other parameters.
     pub(crate) fn with<P: AsRef<str>>(&self, parameters: &[P]) -> Result<Value<'static>, FilterError> {
         match self.parameter {
-            Some(index) => value_of(parameters, index, self.class),
+            Some(index) => value_of(parameters, index, &self.class),
             None => Ok(self.value.clone()),
         }
     }
@@ -171,7 +174,7 @@ impl Constant {
 fn value_of<P: AsRef<str>>(
     parameters: &[P],
     index: usize,
-    class: Class,
+    class: &Class,
 ) -> Result<Value<'static>, FilterError> {
     let place = Place::Parameter(index);
     let Some(text) = parameters.get(index) else {
@@ -182,7 +185,7 @@ fn value_of<P: AsRef<str>>(
 }
 
 /// What a constant means beside a field of this class.
-fn convert(literal: &Literal, class: Class) -> Result<Value<'static>, Reason> {
+fn convert(literal: &Literal, class: &Class) -> Result<Value<'static>, Reason> {
     let expected = match (class, literal) {
         (Class::Boolean, Literal::Boolean(value)) => return Ok(Value::Boolean(*value)),
         (Class::Boolean, Literal::Integer(value @ (0 | 1))) => return Ok(Value::Boolean(*value == 1)),
@@ -191,8 +194,8 @@ fn convert(literal: &Literal, class: Class) -> Result<Value<'static>, Reason> {
         }
         (Class::Integer | Class::Float, Literal::Float(value)) => return Ok(Value::Float(*value)),
         (Class::Text, Literal::Text(text)) => return Ok(Value::Text(Cow::Owned(text.clone()))),
-        (Class::Enumeration(ty), Literal::Text(name)) => return literal_of(ty, name),
-        (Class::Character { most }, Literal::Text(text)) => match single(text, most) {
+        (Class::Enumeration(ty), Literal::Text(name)) => return literal_of(ty.get(), name),
+        (Class::Character { most }, Literal::Text(text)) => match single(text, *most) {
             Some(character) => return Ok(Value::Character(character)),
             None => String::from("one character in single quotes"),
         },
@@ -200,7 +203,9 @@ fn convert(literal: &Literal, class: Class) -> Result<Value<'static>, Reason> {
         (Class::Integer | Class::Float, _) => String::from("a number"),
         (Class::Character { .. }, _) => String::from("one character in single quotes"),
         (Class::Text, _) => String::from("a text in single quotes"),
-        (Class::Enumeration(ty), _) => alloc::format!("a literal of {ty} in single quotes, or its number"),
+        (Class::Enumeration(ty), _) => {
+            alloc::format!("a literal of {} in single quotes, or its number", ty.get())
+        }
     };
     Err(Reason::Mismatch { expected, found: describe(literal) })
 }
@@ -224,7 +229,7 @@ fn single(text: &str, most: u32) -> Option<u32> {
     }
 }
 
-fn literal_of(ty: &'static TypeDescription, name: &str) -> Result<Value<'static>, Reason> {
+fn literal_of(ty: &TypeDescription, name: &str) -> Result<Value<'static>, Reason> {
     let TypeKind::Enumeration(enumeration) = &ty.kind else {
         return Err(Reason::Mismatch { expected: String::from("a number"), found: name.to_string() });
     };
@@ -233,7 +238,7 @@ fn literal_of(ty: &'static TypeDescription, name: &str) -> Result<Value<'static>
         None => Err(Reason::UnknownLiteral {
             name: name.to_string(),
             of: ty.to_string(),
-            nearest: nearest(name, enumeration.literals.iter().map(|literal| literal.name)),
+            nearest: nearest(name, enumeration.literals.iter().map(|literal| &*literal.name)),
         }),
     }
 }

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 use dunlin_cdr::{
     Decoder, Encoder, Endianness, Limits, Located, MemberDescription, PrimitiveKind, Representation, Scope,
-    Step, StructureDescription, TypeDescription, TypeKind, UnionDescription,
+    Step, StructureDescription, TypeDescription, TypeKind, TypeRef, UnionDescription,
 };
 
 /// How the discriminator of a union is called.
@@ -21,7 +21,7 @@ const DISCRIMINATOR: &str = "_d";
 const HINT_NAMES: usize = 8;
 
 /// What a field can be compared with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Class {
     Boolean,
     /// Integers, and bits as integers.
@@ -32,21 +32,21 @@ pub(crate) enum Class {
         most: u32,
     },
     Text,
-    Enumeration(&'static TypeDescription),
+    Enumeration(TypeRef),
 }
 
 /// A field of samples of one type.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     path: Vec<Step>,
-    root: &'static TypeDescription,
+    root: TypeRef,
     /// The values that the field has if the member at each step is missing.
     defaults: Vec<Option<Value<'static>>>,
     /// Part of the key.
     pub(crate) key: bool,
     pub(crate) class: Class,
     /// The type, for messages.
-    pub(crate) ty: &'static TypeDescription,
+    pub(crate) ty: TypeRef,
 }
 
 impl PartialEq for Field {
@@ -57,11 +57,11 @@ impl PartialEq for Field {
 
 impl Field {
     /// Finds the field that a name means.
-    pub(crate) fn resolve(root: &'static TypeDescription, name: &FieldName<'_>) -> Result<Self, FilterError> {
+    pub(crate) fn resolve(root: &TypeRef, name: &FieldName<'_>) -> Result<Self, FilterError> {
         let (path, ty) = follow(root, name)?;
-        let class = class(ty).map_err(|reason| FilterError::at(name.at, reason))?;
-        let defaults = (0..path.len()).map(|at| default_at(root, &path, at)).collect();
-        Ok(Self { key: is_key(root, &path), path, root, defaults, class, ty })
+        let class = class(&ty).map_err(|reason| FilterError::at(name.at, reason))?;
+        let defaults = (0..path.len()).map(|at| default_at(root.get(), &path, at)).collect();
+        Ok(Self { key: is_key(root.get(), &path), path, root: root.clone().evaluated(), defaults, class, ty })
     }
 
     /// The value in a sample, if the field is there.
@@ -71,7 +71,7 @@ impl Field {
         steps: &mut Steps,
     ) -> Result<Option<Value<'de>>, Failure> {
         let mut search = sample.clone();
-        let located = search.locate(self.root, &self.path, |d, ty| d.read_scalar(ty));
+        let located = search.locate(self.root.get(), &self.path, |d, ty| d.read_scalar(ty));
         steps.take(search.values_passed().saturating_add(1))?;
         let value = match located? {
             Located::Found(scalar) => scalar.map(Value::from),
@@ -86,10 +86,7 @@ impl Field {
 }
 
 /// The steps to a field, and its type.
-fn follow(
-    root: &'static TypeDescription,
-    name: &FieldName<'_>,
-) -> Result<(Vec<Step>, &'static TypeDescription), FilterError> {
+fn follow(root: &TypeRef, name: &FieldName<'_>) -> Result<(Vec<Step>, TypeRef), FilterError> {
     let mut ty = root;
     let mut path = Vec::new();
     for (at, part) in &name.parts {
@@ -101,14 +98,14 @@ fn follow(
         path.push(step);
         ty = next;
     }
-    Ok((path, ty))
+    Ok((path, ty.clone()))
 }
 
 /// A field of samples of one type that is selected and not compared: it may have parts.
 #[derive(Clone, Debug)]
 pub struct FieldPath {
     steps: Vec<Step>,
-    ty: &'static TypeDescription,
+    ty: TypeRef,
 }
 
 impl FieldPath {
@@ -116,7 +113,7 @@ impl FieldPath {
     ///
     /// # Errors
     /// A name that does not fit the type.
-    pub fn new(root: &'static TypeDescription, name: &str) -> Result<Self, FilterError> {
+    pub fn new(root: &TypeRef, name: &str) -> Result<Self, FilterError> {
         let (steps, ty) = follow(root, &crate::syntax::field_name(name)?)?;
         Ok(Self { steps, ty })
     }
@@ -129,41 +126,36 @@ impl FieldPath {
 
     /// The type of the field.
     #[must_use]
-    pub fn ty(&self) -> &'static TypeDescription {
-        self.ty
+    pub fn ty(&self) -> &TypeDescription {
+        self.ty.get()
     }
 }
 
-fn member_step(ty: &'static TypeDescription, name: &str) -> Result<(Step, &'static TypeDescription), Reason> {
-    let resolved = ty.resolved();
+fn member_step<'t>(ty: &'t TypeRef, name: &str) -> Result<(Step, &'t TypeRef), Reason> {
+    let resolved = ty.get().resolved();
     let found = match &resolved.kind {
         TypeKind::Structure(structure) => structure.position(name).and_then(|position| {
-            structure.member(position).map(|member| (Step::Member(position), member.ty.get()))
+            structure.member(position).map(|member| (Step::Member(position), &member.ty))
         }),
-        TypeKind::Union(union) if name == DISCRIMINATOR => {
-            Some((Step::Discriminator, union.discriminator.get()))
-        }
+        TypeKind::Union(union) if name == DISCRIMINATOR => Some((Step::Discriminator, &union.discriminator)),
         TypeKind::Union(union) => {
             let position = union.cases.iter().position(|case| case.name == name && case.ty.is_some());
             position.and_then(|position| {
-                let ty = union.cases.get(position)?.ty?;
-                Some((Step::Member(position), ty.get()))
+                let ty = union.cases.get(position)?.ty.as_ref()?;
+                Some((Step::Member(position), ty))
             })
         }
-        _ => return Err(Reason::NoMembers { name: name.to_string(), of: ty.to_string() }),
+        _ => return Err(Reason::NoMembers { name: name.to_string(), of: ty.get().to_string() }),
     };
     found.ok_or_else(|| Reason::UnknownMember {
         name: name.to_string(),
-        of: ty.to_string(),
+        of: ty.get().to_string(),
         nearest: nearest(name, member_names(resolved).into_iter()),
     })
 }
 
-fn element_step(
-    ty: &'static TypeDescription,
-    index: usize,
-) -> Result<(Step, &'static TypeDescription), Reason> {
-    match &ty.resolved().kind {
+fn element_step(ty: &TypeRef, index: usize) -> Result<(Step, &TypeRef), Reason> {
+    match &ty.get().resolved().kind {
         TypeKind::Array { length, .. } if index >= *length => {
             Err(Reason::IndexTooLarge { index, length: *length })
         }
@@ -171,30 +163,30 @@ fn element_step(
             Err(Reason::IndexTooLarge { index, length: *bound })
         }
         TypeKind::Sequence { element, .. } | TypeKind::Array { element, .. } => {
-            Ok((Step::Element(index), element.get()))
+            Ok((Step::Element(index), element))
         }
-        _ => Err(Reason::NoElements { of: ty.to_string() }),
+        _ => Err(Reason::NoElements { of: ty.get().to_string() }),
     }
 }
 
 /// The names that can follow a value of this type.
-fn member_names(ty: &'static TypeDescription) -> Vec<&'static str> {
+fn member_names(ty: &TypeDescription) -> Vec<&str> {
     match &ty.kind {
         TypeKind::Structure(structure) => (0..structure.member_count())
             .filter_map(|at| structure.member(at))
-            .map(|member| member.name)
+            .map(|member| &*member.name)
             .collect(),
         TypeKind::Union(union) => {
-            let cases = union.cases.iter().filter(|case| case.ty.is_some()).map(|case| case.name);
+            let cases = union.cases.iter().filter(|case| case.ty.is_some()).map(|case| &*case.name);
             cases.chain([DISCRIMINATOR]).collect()
         }
         _ => Vec::new(),
     }
 }
 
-fn class(ty: &'static TypeDescription) -> Result<Class, Reason> {
+fn class(ty: &TypeRef) -> Result<Class, Reason> {
     let resolved = ty.resolved();
-    let hint = match &resolved.kind {
+    let hint = match &resolved.get().kind {
         TypeKind::Primitive(kind) => match kind {
             PrimitiveKind::Boolean => return Ok(Class::Boolean),
             PrimitiveKind::Float32 | PrimitiveKind::Float64 => return Ok(Class::Float),
@@ -205,17 +197,17 @@ fn class(ty: &'static TypeDescription) -> Result<Class, Reason> {
         },
         TypeKind::Bitmask { .. } | TypeKind::Bitset { .. } => return Ok(Class::Integer),
         TypeKind::String { .. } | TypeKind::WideString { .. } => return Ok(Class::Text),
-        TypeKind::Enumeration(_) => return Ok(Class::Enumeration(resolved)),
+        TypeKind::Enumeration(_) => return Ok(Class::Enumeration(resolved.clone())),
         TypeKind::Sequence { .. } | TypeKind::Array { .. } => {
             String::from("name one of its elements, as in `a[0]`")
         }
         TypeKind::Map { .. } => String::from("maps have no elements that an index could name"),
-        _ => name_members(resolved),
+        _ => name_members(resolved.get()),
     };
-    Err(Reason::NotComparable { of: ty.to_string(), hint })
+    Err(Reason::NotComparable { of: ty.get().to_string(), hint })
 }
 
-fn name_members(ty: &'static TypeDescription) -> String {
+fn name_members(ty: &TypeDescription) -> String {
     let mut hint = String::from("name one of its members");
     for (n, name) in member_names(ty).into_iter().take(HINT_NAMES).enumerate() {
         let _ = write!(hint, "{}`{name}`", if n == 0 { ": " } else { ", " });
@@ -224,7 +216,7 @@ fn name_members(ty: &'static TypeDescription) -> String {
 }
 
 /// Whether a field belongs to the key.
-fn is_key(root: &'static TypeDescription, path: &[Step]) -> bool {
+fn is_key(root: &TypeDescription, path: &[Step]) -> bool {
     let keyed = match &root.resolved().kind {
         TypeKind::Structure(structure) => structure.has_key(),
         TypeKind::Union(union) => union.key,
@@ -235,14 +227,14 @@ fn is_key(root: &'static TypeDescription, path: &[Step]) -> bool {
         && path.iter().all(|step| {
             let (in_key, next) = match (step, &ty.resolved().kind) {
                 (Step::Member(at), TypeKind::Structure(structure)) => {
-                    (structure.in_scope(*at, Scope::Key), structure.member(*at).map(|member| member.ty))
+                    (structure.in_scope(*at, Scope::Key), structure.member(*at).map(|member| &member.ty))
                 }
                 (Step::Member(at), TypeKind::Union(union)) => {
-                    (!union.key, union.cases.get(*at).and_then(|case| case.ty))
+                    (!union.key, union.cases.get(*at).and_then(|case| case.ty.as_ref()))
                 }
-                (Step::Discriminator, TypeKind::Union(union)) => (true, Some(union.discriminator)),
+                (Step::Discriminator, TypeKind::Union(union)) => (true, Some(&union.discriminator)),
                 (_, TypeKind::Sequence { element, .. } | TypeKind::Array { element, .. }) => {
-                    (true, Some(*element))
+                    (true, Some(element))
                 }
                 _ => (false, None),
             };
@@ -252,11 +244,11 @@ fn is_key(root: &'static TypeDescription, path: &[Step]) -> bool {
 }
 
 /// The value of the field when the member at step `at` is missing.
-fn default_at(root: &'static TypeDescription, path: &[Step], at: usize) -> Option<Value<'static>> {
+fn default_at(root: &TypeDescription, path: &[Step], at: usize) -> Option<Value<'static>> {
     let (before, rest) = path.split_at_checked(at)?;
     let mut ty = root;
     for step in before {
-        ty = part(ty, *step)?;
+        ty = part(ty, *step)?.get();
     }
     let (step, rest) = rest.split_first()?;
     match (&ty.resolved().kind, step) {
@@ -268,15 +260,16 @@ fn default_at(root: &'static TypeDescription, path: &[Step], at: usize) -> Optio
 }
 
 /// The type of a part.
-fn part(ty: &'static TypeDescription, step: Step) -> Option<&'static TypeDescription> {
-    let next = match (&ty.resolved().kind, step) {
-        (TypeKind::Structure(structure), Step::Member(at)) => structure.member(at)?.ty,
-        (TypeKind::Union(union), Step::Member(at)) => union.cases.get(at)?.ty?,
-        (TypeKind::Union(union), Step::Discriminator) => union.discriminator,
-        (TypeKind::Sequence { element, .. } | TypeKind::Array { element, .. }, Step::Element(_)) => *element,
-        _ => return None,
-    };
-    Some(next.get())
+fn part(ty: &TypeDescription, step: Step) -> Option<&TypeRef> {
+    match (&ty.resolved().kind, step) {
+        (TypeKind::Structure(structure), Step::Member(at)) => structure.member(at).map(|member| &member.ty),
+        (TypeKind::Union(union), Step::Member(at)) => union.cases.get(at)?.ty.as_ref(),
+        (TypeKind::Union(union), Step::Discriminator) => Some(&union.discriminator),
+        (TypeKind::Sequence { element, .. } | TypeKind::Array { element, .. }, Step::Element(_)) => {
+            Some(element)
+        }
+        _ => None,
+    }
 }
 
 fn member_default(
@@ -287,7 +280,7 @@ fn member_default(
     let member = structure.member(position).filter(|member| !member.is_optional())?;
     match member.write_default {
         Some(_) => written_default(member, rest),
-        None => type_default(member.ty.get(), rest),
+        None => type_default(&member.ty, rest),
     }
 }
 
@@ -295,7 +288,7 @@ fn member_default(
 fn written_default(member: &MemberDescription, rest: &[Step]) -> Option<Value<'static>> {
     let mut octets = Vec::new();
     let (representation, endianness) = (Representation::Xcdr2, Endianness::Little);
-    member.write_default?.write(&mut Encoder::new(&mut octets, representation, endianness)).ok()?;
+    member.write_default.as_ref()?.write(&mut Encoder::new(&mut octets, representation, endianness)).ok()?;
     let mut decoder = Decoder::new(&octets, representation, endianness, &Limits::default());
     match decoder.locate(member.ty.get(), rest, |d, ty| d.read_scalar(ty)) {
         Ok(Located::Found(scalar)) => Some(Value::from(scalar?).into_owned()),
@@ -304,16 +297,16 @@ fn written_default(member: &MemberDescription, rest: &[Step]) -> Option<Value<'s
 }
 
 /// The part of the default value of a type.
-fn type_default(ty: &'static TypeDescription, rest: &[Step]) -> Option<Value<'static>> {
+fn type_default(ty: &TypeRef, rest: &[Step]) -> Option<Value<'static>> {
     let resolved = ty.resolved();
     let Some((step, rest)) = rest.split_first() else { return scalar_default(resolved) };
-    match (&resolved.kind, step) {
+    match (&resolved.get().kind, step) {
         (TypeKind::Structure(structure), Step::Member(position)) => {
             member_default(structure, *position, rest)
         }
         (TypeKind::Union(union), step) => union_default(union, *step, rest),
         (TypeKind::Array { element, length }, Step::Element(index)) if index < length => {
-            type_default(element.get(), rest)
+            type_default(element, rest)
         }
         _ => None,
     }
@@ -322,20 +315,20 @@ fn type_default(ty: &'static TypeDescription, rest: &[Step]) -> Option<Value<'st
 fn union_default(union: &UnionDescription, step: Step, rest: &[Step]) -> Option<Value<'static>> {
     let discriminator = union.default_discriminator();
     match step {
-        Step::Discriminator => Some(match scalar_default(union.discriminator.get().resolved())? {
+        Step::Discriminator => Some(match scalar_default(union.discriminator.resolved())? {
             Value::Boolean(_) => Value::Boolean(discriminator != 0),
             Value::Character(_) => Value::Character(u32::try_from(discriminator).ok()?),
             _ => Value::Integer(discriminator.into()),
         }),
         Step::Member(at) if union.selected(discriminator) == Some(at) => {
-            type_default(union.cases.get(at)?.ty?.get(), rest)
+            type_default(union.cases.get(at)?.ty.as_ref()?, rest)
         }
         _ => None,
     }
 }
 
-fn scalar_default(ty: &'static TypeDescription) -> Option<Value<'static>> {
-    Some(match (class(ty).ok()?, &ty.kind) {
+fn scalar_default(ty: &TypeRef) -> Option<Value<'static>> {
+    Some(match (class(ty).ok()?, &ty.get().kind) {
         (Class::Boolean, _) => Value::Boolean(false),
         (Class::Integer, _) => Value::Integer(0),
         (Class::Float, _) => Value::Float(0.0),

@@ -12,8 +12,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use dunlin_cdr::{
-    CdrError, DdsType, DecodeOptions, Decoder, Extensibility, Limits, Scope, TypeDescription, TypeKind,
-    description,
+    CdrError, DdsType, DecodeOptions, Decoder, Extensibility, Limits, Scope, TypeKind, TypeRef,
 };
 
 /// What became of a sample.
@@ -69,19 +68,19 @@ impl Filter {
     /// An expression that does not follow the grammar or does not fit the type, parameters that are missing or do not
     /// fit, and limits of this crate.
     pub fn new<T: DdsType>(expression: &str, parameters: &[impl AsRef<str>]) -> Result<Self, FilterError> {
-        Self::for_type(description::<T>(), expression, parameters)
+        Self::for_type(TypeRef::of::<T>(), expression, parameters)
     }
 
-    /// Compiles a FilterExpression for samples of a described type, like [`Filter::new`].
+    /// Compiles a FilterExpression for samples of a described type, like [`Filter::new`]. It keeps the description.
     ///
     /// # Errors
     /// As [`Filter::new`].
     pub fn for_type(
-        ty: &'static TypeDescription,
+        ty: impl Into<TypeRef>,
         expression: &str,
         parameters: &[impl AsRef<str>],
     ) -> Result<Self, FilterError> {
-        Self::compile(ty, expression, &Syntax::filter(expression)?, parameters)
+        Self::compile(&ty.into(), expression, &Syntax::filter(expression)?, parameters)
     }
 
     /// Compiles a QueryExpression for samples of a described type: a condition, ORDER BY and fields, or both.
@@ -89,22 +88,22 @@ impl Filter {
     /// # Errors
     /// As [`Filter::new`].
     pub fn query(
-        ty: &'static TypeDescription,
+        ty: impl Into<TypeRef>,
         expression: &str,
         parameters: &[impl AsRef<str>],
     ) -> Result<Self, FilterError> {
-        Self::compile(ty, expression, &Syntax::query(expression)?, parameters)
+        Self::compile(&ty.into(), expression, &Syntax::query(expression)?, parameters)
     }
 
     fn compile(
-        ty: &'static TypeDescription,
+        ty: &TypeRef,
         expression: &str,
         syntax: &Syntax<'_>,
         parameters: &[impl AsRef<str>],
     ) -> Result<Self, FilterError> {
         let parameters = checked(parameters)?;
         let tables = Checker::check(ty, syntax, &parameters)?;
-        let extensibility = match &ty.resolved().kind {
+        let extensibility = match &ty.resolved().get().kind {
             TypeKind::Structure(structure) => structure.extensibility,
             TypeKind::Union(union) => union.extensibility,
             _ => Extensibility::Final,

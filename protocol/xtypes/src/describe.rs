@@ -23,15 +23,15 @@ use dunlin_cdr::{
 ///
 /// Types are told apart by name: two Rust types with the same name are taken for one.
 #[must_use]
-pub fn from_description(description: &'static TypeDescription) -> (TypeGraph, TypeIndex) {
+pub fn from_description(description: &TypeDescription) -> (TypeGraph, TypeIndex) {
     let mut builder = Builder { graph: TypeGraph::default(), known: BTreeMap::new() };
     let index = builder.definition(description);
     (builder.graph, index)
 }
 
-struct Builder {
+struct Builder<'d> {
     graph: TypeGraph,
-    known: BTreeMap<&'static str, TypeIndex>,
+    known: BTreeMap<&'d str, TypeIndex>,
 }
 
 /// Bounds above 32 bits are none that the type system knows.
@@ -39,13 +39,13 @@ fn bound(bound: Option<usize>) -> u32 {
     bound.and_then(|bound| u32::try_from(bound).ok()).unwrap_or(0)
 }
 
-impl Builder {
-    fn definition(&mut self, description: &'static TypeDescription) -> TypeIndex {
-        if let Some(index) = self.known.get(description.name) {
+impl<'d> Builder<'d> {
+    fn definition(&mut self, description: &'d TypeDescription) -> TypeIndex {
+        if let Some(index) = self.known.get(&*description.name) {
             return *index;
         }
         let index = self.graph.reserve();
-        self.known.insert(description.name, index);
+        self.known.insert(&description.name, index);
         let (flags, kind) = match &description.kind {
             TypeKind::Structure(it) => {
                 (flags(it.extensibility, it.nested, it.autoid_hash), self.structure(it))
@@ -61,12 +61,12 @@ impl Builder {
             TypeKind::Alias(target) => (0, Kind::Alias(Element { ty: self.usage(target.get()), flags: 0 })),
             _ => (0, Kind::Alias(Element { ty: self.usage(description), flags: 0 })),
         };
-        self.graph.set(index, Definition { name: description.name.into(), flags, kind });
+        self.graph.set(index, Definition { name: String::from(&*description.name), flags, kind });
         self.annotate(index, &description.annotations);
         index
     }
 
-    fn annotate(&mut self, index: TypeIndex, said: &'static TypeAnnotations) {
+    fn annotate(&mut self, index: TypeIndex, said: &'d TypeAnnotations) {
         let verbatim = said.verbatim.map(|it| AppliedVerbatimAnnotation {
             placement: it.placement.into(),
             language: it.language.into(),
@@ -91,7 +91,7 @@ impl Builder {
         self.graph.annotate(index, Annotations { verbatim, applied });
     }
 
-    fn declare(&mut self, it: &'static annotation::Annotation) -> AnnotationIndex {
+    fn declare(&mut self, it: &'d annotation::Annotation) -> AnnotationIndex {
         let parameters = it.parameters.iter().map(|parameter| AnnotationParameter {
             name: parameter.name.into(),
             ty: match parameter.ty {
@@ -108,25 +108,25 @@ impl Builder {
     }
 
     /// A type where it is used.
-    fn usage(&mut self, description: &'static TypeDescription) -> Type {
+    fn usage(&mut self, description: &'d TypeDescription) -> Type {
         match &description.kind {
             TypeKind::Primitive(kind) => Type::Primitive(primitive(*kind)),
             TypeKind::String { bound: most } => Type::String { wide: false, bound: bound(*most) },
             TypeKind::WideString { bound: most } => Type::String { wide: true, bound: bound(*most) },
             TypeKind::Sequence { element, bound: most } => {
-                Type::Sequence { element: self.element(*element), bound: bound(*most) }
+                Type::Sequence { element: self.element(element), bound: bound(*most) }
             }
             TypeKind::Array { element, length } => {
                 let mut dimensions = alloc::vec![u32::try_from(*length).unwrap_or(u32::MAX)];
-                let mut element = *element;
+                let mut element = element;
                 while let TypeKind::Array { element: inner, length } = &element.get().kind {
                     dimensions.push(u32::try_from(*length).unwrap_or(u32::MAX));
-                    element = *inner;
+                    element = inner;
                 }
                 Type::Array { element: self.element(element), dimensions }
             }
             TypeKind::Map { key, value, bound: most } => {
-                Type::Map { key: self.element(*key), value: self.element(*value), bound: bound(*most) }
+                Type::Map { key: self.element(key), value: self.element(value), bound: bound(*most) }
             }
             TypeKind::Enumeration(_)
             | TypeKind::Bitmask { .. }
@@ -137,28 +137,28 @@ impl Builder {
         }
     }
 
-    fn element(&mut self, element: TypeRef) -> Box<Element> {
+    fn element(&mut self, element: &'d TypeRef) -> Box<Element> {
         Box::new(Element { ty: self.usage(element.get()), flags: element.flags().0 })
     }
 
-    fn structure(&mut self, it: &'static StructureDescription) -> Kind {
-        let base = it.base.map(|base| self.definition(base.get()));
+    fn structure(&mut self, it: &'d StructureDescription) -> Kind {
+        let base = it.base.as_ref().map(|base| self.definition(base.get()));
         let members = it.members.iter().map(|member| self.member(member)).collect();
         Kind::Structure(Structure { base, members })
     }
 
-    fn member(&mut self, member: &'static MemberDescription) -> Member {
+    fn member(&mut self, member: &'d MemberDescription) -> Member {
         Member {
-            name: Name::new(member.name),
+            name: Name::new(&member.name),
             id: member.id,
             flags: member.flags.0,
             ty: self.usage(member.ty.get()),
             annotations: annotations(&member.annotations, member.ty.get()),
-            default: default(member.write_default),
+            default: default(member.write_default.as_ref()),
         }
     }
 
-    fn union(&mut self, it: &'static UnionDescription) -> Kind {
+    fn union(&mut self, it: &'d UnionDescription) -> Kind {
         let key = if it.key { member_flag::KEY } else { 0 };
         let discriminator = Element {
             ty: self.usage(it.discriminator.get()),
@@ -172,14 +172,18 @@ impl Builder {
         Kind::Union(Union { discriminator, cases })
     }
 
-    fn case(&mut self, case: &'static CaseDescription) -> Case {
+    fn case(&mut self, case: &'d CaseDescription) -> Case {
         let member = Member {
-            name: Name::new(case.name),
+            name: Name::new(&case.name),
             id: case.id,
             flags: case.flags.0,
-            ty: case.ty.map_or(Type::Primitive(kind::NONE), |ty| self.usage(ty.get())),
-            annotations: case.ty.map(|ty| annotations(&case.annotations, ty.get())).unwrap_or_default(),
-            default: default(case.write_default),
+            ty: case.ty.as_ref().map_or(Type::Primitive(kind::NONE), |ty| self.usage(ty.get())),
+            annotations: case
+                .ty
+                .as_ref()
+                .map(|ty| annotations(&case.annotations, ty.get()))
+                .unwrap_or_default(),
+            default: default(case.write_default.as_ref()),
         };
         Case { member, labels: case.labels.to_vec() }
     }
@@ -211,12 +215,12 @@ fn said_value(value: &annotation::Value) -> AnnotationParameterValue {
 }
 
 /// A value that cannot be written is one that no writer sends either.
-fn default(write: Option<WriteDefault>) -> Option<DefaultValue> {
+fn default(write: Option<&WriteDefault>) -> Option<DefaultValue> {
     write.and_then(|it| DefaultValue::written(|e| it.write(e)).ok())
 }
 
 /// The annotations of a member of this type.
-fn annotations(it: &MemberAnnotations, ty: &'static TypeDescription) -> AppliedBuiltinMemberAnnotations {
+fn annotations(it: &MemberAnnotations, ty: &TypeDescription) -> AppliedBuiltinMemberAnnotations {
     let TypeKind::Primitive(kind) = &ty.resolved().kind else {
         // Only numbers and characters have a least and a greatest value.
         return AppliedBuiltinMemberAnnotations {
@@ -225,11 +229,11 @@ fn annotations(it: &MemberAnnotations, ty: &'static TypeDescription) -> AppliedB
             ..Default::default()
         };
     };
-    let value = |write: Option<WriteDefault>| parameter(*kind, &mut default(write)?.decoder()).ok();
+    let value = |write: Option<&WriteDefault>| parameter(*kind, &mut default(write)?.decoder()).ok();
     AppliedBuiltinMemberAnnotations {
         unit: it.unit.map(String::from),
-        min: value(it.min),
-        max: value(it.max),
+        min: value(it.min.as_ref()),
+        max: value(it.max.as_ref()),
         hash_id: it.hash_id.map(String::from),
     }
 }
@@ -273,7 +277,7 @@ fn enumeration(it: &EnumerationDescription) -> Kind {
     // The first literal is the default unless another is marked.
     let default = it.default_value();
     let literals = it.literals.iter().map(|literal| Literal {
-        name: Name::new(literal.name),
+        name: Name::new(&literal.name),
         value: literal.value,
         is_default: literal.value == default,
     });
@@ -284,13 +288,13 @@ fn enumeration(it: &EnumerationDescription) -> Kind {
 }
 
 fn bitmask(bit_bound: u8, bits: &[BitsDescription]) -> Kind {
-    let bits = bits.iter().map(|bit| Bit { name: Name::new(bit.name), position: bit.position.into() });
+    let bits = bits.iter().map(|bit| Bit { name: Name::new(&bit.name), position: bit.position.into() });
     Kind::Bitmask(Bitmask { bit_bound: bit_bound.into(), bits: bits.collect() })
 }
 
 fn bitset(width: u8, bits: &[BitsDescription]) -> Kind {
     let fields = bits.iter().map(|field| Field {
-        name: Name::new(field.name),
+        name: Name::new(&field.name),
         position: field.position.into(),
         width: field.width,
         holder: primitive(field.holder),

@@ -13,17 +13,17 @@ pub(super) struct Agreement {
 }
 
 /// Whether values of the two types can be equal: bounds do not matter.
-pub(super) fn are_same(a: &'static TypeDescription, b: &'static TypeDescription) -> bool {
+pub(super) fn are_same(a: &TypeDescription, b: &TypeDescription) -> bool {
     Agreement { holds: false, pending: Vec::new() }.types(a, b)
 }
 
 /// Whether every value of one type is a value of the other.
-pub(super) fn holds(field: &'static TypeDescription, member: &'static TypeDescription) -> bool {
+pub(super) fn holds(field: &TypeDescription, member: &TypeDescription) -> bool {
     Agreement { holds: true, pending: Vec::new() }.types(field, member)
 }
 
 impl Agreement {
-    fn types(&mut self, a: &'static TypeDescription, b: &'static TypeDescription) -> bool {
+    fn types(&mut self, a: &TypeDescription, b: &TypeDescription) -> bool {
         let (a, b) = (a.resolved(), b.resolved());
         let pair = (std::ptr::from_ref(a), std::ptr::from_ref(b));
         if std::ptr::eq(a, b) || self.pending.contains(&pair) {
@@ -35,7 +35,7 @@ impl Agreement {
         same
     }
 
-    fn refs(&mut self, a: TypeRef, b: TypeRef) -> bool {
+    fn refs(&mut self, a: &TypeRef, b: &TypeRef) -> bool {
         self.types(a.get(), b.get())
     }
 
@@ -43,7 +43,7 @@ impl Agreement {
         !self.holds || b.is_none_or(|b| a.is_some_and(|a| a <= b))
     }
 
-    fn kinds(&mut self, a: &'static TypeDescription, b: &'static TypeDescription) -> bool {
+    fn kinds(&mut self, a: &TypeDescription, b: &TypeDescription) -> bool {
         let named = a.name == b.name;
         match (&a.kind, &b.kind) {
             (TypeKind::Primitive(a), TypeKind::Primitive(b)) => a == b,
@@ -55,19 +55,19 @@ impl Agreement {
             (TypeKind::Structure(a), TypeKind::Structure(b)) => named && self.structures(a, b),
             (TypeKind::Union(a), TypeKind::Union(b)) => named && self.unions(a, b),
             (TypeKind::Sequence { element: a, bound: x }, TypeKind::Sequence { element: b, bound: y }) => {
-                self.bounds(*x, *y) && self.refs(*a, *b)
+                self.bounds(*x, *y) && self.refs(a, b)
             }
             (TypeKind::Array { element: a, length: x }, TypeKind::Array { element: b, length: y }) => {
-                x == y && self.refs(*a, *b)
+                x == y && self.refs(a, b)
             }
             (TypeKind::Map { key: a, value: v, bound: x }, TypeKind::Map { key: b, value: w, bound: y }) => {
-                self.bounds(*x, *y) && self.refs(*a, *b) && self.refs(*v, *w)
+                self.bounds(*x, *y) && self.refs(a, b) && self.refs(v, w)
             }
             _ => false,
         }
     }
 
-    fn structures(&mut self, a: &'static StructureDescription, b: &'static StructureDescription) -> bool {
+    fn structures(&mut self, a: &StructureDescription, b: &StructureDescription) -> bool {
         a.extensibility == b.extensibility
             && a.member_count() == b.member_count()
             && (0..a.member_count()).all(|at| {
@@ -77,17 +77,18 @@ impl Agreement {
     }
 
     fn members(&mut self, a: &MemberDescription, b: &MemberDescription) -> bool {
-        let same = (a.name, a.id, a.is_optional()) == (b.name, b.id, b.is_optional());
-        same && self.refs(a.ty, b.ty)
+        let same = (&a.name, a.id, a.is_optional()) == (&b.name, b.id, b.is_optional());
+        same && self.refs(&a.ty, &b.ty)
     }
 
-    fn unions(&mut self, a: &'static UnionDescription, b: &'static UnionDescription) -> bool {
+    fn unions(&mut self, a: &UnionDescription, b: &UnionDescription) -> bool {
         a.extensibility == b.extensibility
-            && self.refs(a.discriminator, b.discriminator)
+            && self.refs(&a.discriminator, &b.discriminator)
             && a.cases.len() == b.cases.len()
-            && a.cases.iter().zip(b.cases).all(|(a, b)| {
-                let same = (a.name, a.id, a.labels, a.is_default) == (b.name, b.id, b.labels, b.is_default);
-                let types = match (a.ty, b.ty) {
+            && a.cases.iter().zip(b.cases.iter()).all(|(a, b)| {
+                let same =
+                    (&a.name, a.id, &a.labels, a.is_default) == (&b.name, b.id, &b.labels, b.is_default);
+                let types = match (&a.ty, &b.ty) {
                     (Some(a), Some(b)) => self.refs(a, b),
                     (None, None) => true,
                     _ => false,

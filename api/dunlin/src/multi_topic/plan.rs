@@ -4,7 +4,7 @@ use super::agree::{are_same, holds};
 use super::side::{Side, Visit, structure, type_of};
 use crate::error::MultiTopicError;
 use crate::topic::TopicInner;
-use dunlin_cdr::{Representation, Step, StructureDescription, TypeDescription, TypeKind};
+use dunlin_cdr::{Representation, Step, StructureDescription, TypeDescription, TypeKind, TypeRef};
 use dunlin_dynamic::{DynamicData, DynamicType, Value};
 use dunlin_filter::{FieldPath, Selected, Selection};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(crate) struct Plan {
     row: DynamicType,
     representation: Representation,
     /// The names of the members that join.
-    columns: Vec<&'static str>,
+    columns: Vec<String>,
 }
 
 /// A part of the row.
@@ -37,8 +37,8 @@ pub(crate) struct Cell {
     pub field: usize,
 }
 
-fn names(structure: &'static StructureDescription) -> impl Iterator<Item = &'static str> {
-    (0..structure.member_count()).filter_map(|at| structure.member(at)).map(|member| member.name)
+fn names(structure: &StructureDescription) -> impl Iterator<Item = &str> {
+    (0..structure.member_count()).filter_map(|at| structure.member(at)).map(|member| &*member.name)
 }
 
 /// Whether one path leads to, or into, what the other leads to.
@@ -48,15 +48,15 @@ fn is_within(inner: &str, outer: &str) -> bool {
 
 impl Plan {
     pub(crate) fn new(
-        row: &'static TypeDescription,
+        row: &TypeRef,
         selection: &Selection,
         topics: Vec<Arc<TopicInner>>,
         representation: Representation,
     ) -> Result<Self, MultiTopicError> {
         let sides = topics.into_iter().map(Side::new).collect::<Result<_, _>>()?;
-        structure(row)?;
+        structure(row.get())?;
         let (orders, parts, columns) = (Vec::new(), Vec::new(), Vec::new());
-        let mut plan = Self { sides, orders, parts, row: type_of(row)?, representation, columns };
+        let mut plan = Self { sides, orders, parts, row: type_of(row.get())?, representation, columns };
         plan.join()?;
         plan.select(row, selection)?;
         plan.orders = (0..plan.sides.len()).map(|start| plan.order(start)).collect();
@@ -65,46 +65,43 @@ impl Plan {
 
     /// Finds the members that topics have in common: the natural join is on all of them.
     fn join(&mut self) -> Result<(), MultiTopicError> {
-        let of: Vec<_> =
-            self.sides.iter().map(|side| structure(side.description)).collect::<Result<_, _>>()?;
+        let types: Vec<TypeRef> = self.sides.iter().map(|side| side.description.clone()).collect();
+        let of: Vec<_> = types.iter().map(|ty| structure(ty.get())).collect::<Result<_, _>>()?;
         for (at, own) in of.iter().enumerate() {
             for name in names(own) {
                 let before = of[..at].iter().any(|other| other.position(name).is_some());
-                if before && !self.columns.contains(&name) {
-                    self.columns.push(name);
+                if before && !self.columns.iter().any(|known| known == name) {
+                    self.columns.push(name.to_owned());
                 }
             }
         }
         for (column, name) in self.columns.iter().enumerate() {
-            let mut first: Option<(usize, &'static TypeDescription)> = None;
+            let mut first: Option<(usize, FieldPath)> = None;
             for at in (0..of.len()).filter(|at| of[*at].position(name).is_some()) {
                 let side = &mut self.sides[at];
-                let path = FieldPath::new(side.description, name)?;
+                let path = FieldPath::new(&side.description, name)?;
                 let field = side.field(name, &path);
                 side.columns.push((column, field));
-                match first {
-                    Some((before, ty)) if !are_same(ty, path.ty()) => {
+                match &first {
+                    Some((before, known)) if !are_same(known.ty(), path.ty()) => {
                         return Err(MultiTopicError::MemberTypes {
-                            member: (*name).to_owned(),
-                            first: self.sides[before].topic.name.clone(),
-                            first_type: ty.to_string(),
+                            member: name.clone(),
+                            first: self.sides[*before].topic.name.clone(),
+                            first_type: known.ty().to_string(),
                             second: self.sides[at].topic.name.clone(),
                             second_type: path.ty().to_string(),
                         });
                     }
-                    _ => first = first.or(Some((at, path.ty()))),
+                    Some(_) => {}
+                    None => first = Some((at, path)),
                 }
             }
         }
         Ok(())
     }
 
-    fn select(
-        &mut self,
-        row: &'static TypeDescription,
-        selection: &Selection,
-    ) -> Result<(), MultiTopicError> {
-        let members = structure(row)?;
+    fn select(&mut self, row: &TypeRef, selection: &Selection) -> Result<(), MultiTopicError> {
+        let members = structure(row.get())?;
         match selection {
             Selection::All => {
                 for name in names(members) {
@@ -130,34 +127,30 @@ impl Plan {
             }
         }
         for member in (0..members.member_count()).filter_map(|at| members.member(at)) {
-            let selected = || self.parts.iter().any(|part| is_within(&part.member, member.name));
+            let selected = || self.parts.iter().any(|part| is_within(&part.member, &member.name));
             if !member.is_optional() && !selected() {
-                let member = member.name.to_owned();
-                return Err(MultiTopicError::NotSelected { member, of: row.to_string() });
+                let (member, of) = (String::from(&*member.name), row.get().to_string());
+                return Err(MultiTopicError::NotSelected { member, of });
             }
         }
         Ok(())
     }
 
     /// Selects a field of the topics for a part of the row.
-    fn add(
-        &mut self,
-        row: &'static TypeDescription,
-        member: &str,
-        field: &str,
-    ) -> Result<(), MultiTopicError> {
+    fn add(&mut self, row: &TypeRef, member: &str, field: &str) -> Result<(), MultiTopicError> {
         let target = FieldPath::new(row, member).ok();
-        let target = target.and_then(|target| Some((target.ty(), is_optional(row, target.steps())?)));
-        let Some((expected, optional)) = target else {
-            return Err(MultiTopicError::UnknownMember { member: member.to_owned(), of: row.to_string() });
+        let target = target.and_then(|target| Some((is_optional(row.get(), target.steps())?, target)));
+        let Some((optional, target)) = target else {
+            let (member, of) = (member.to_owned(), row.get().to_string());
+            return Err(MultiTopicError::UnknownMember { member, of });
         };
         let (cell, found) = self.find(field)?;
-        if !holds(found, expected) {
+        if !holds(found.ty(), target.ty()) {
             return Err(MultiTopicError::Mismatch {
                 member: member.to_owned(),
-                expected: expected.to_string(),
+                expected: target.ty().to_string(),
                 field: field.to_owned(),
-                found: found.to_string(),
+                found: found.ty().to_string(),
             });
         }
         self.parts.push(Part { member: member.to_owned(), optional, cell });
@@ -165,11 +158,11 @@ impl Plan {
     }
 
     /// The first topic that has a selected field: in others that have it, it joins, and is the same.
-    fn find(&mut self, name: &str) -> Result<(Cell, &'static TypeDescription), MultiTopicError> {
+    fn find(&mut self, name: &str) -> Result<(Cell, FieldPath), MultiTopicError> {
         let mut reason = None;
         for (at, side) in self.sides.iter_mut().enumerate() {
-            match FieldPath::new(side.description, name) {
-                Ok(path) => return Ok((Cell { side: at, field: side.field(name, &path) }, path.ty())),
+            match FieldPath::new(&side.description, name) {
+                Ok(path) => return Ok((Cell { side: at, field: side.field(name, &path) }, path)),
                 Err(error) => {
                     reason.get_or_insert(error.reason.to_string());
                 }
@@ -220,7 +213,7 @@ impl Plan {
 }
 
 /// Whether the member at the end of a path may be absent; `None` if something else than members of structures is on the way.
-fn is_optional(row: &'static TypeDescription, steps: &[Step]) -> Option<bool> {
+fn is_optional(row: &TypeDescription, steps: &[Step]) -> Option<bool> {
     let (mut ty, mut optional) = (row, false);
     for step in steps {
         let (Step::Member(at), TypeKind::Structure(structure)) = (step, &ty.resolved().kind) else {

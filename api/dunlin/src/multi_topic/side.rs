@@ -4,7 +4,7 @@ use crate::error::MultiTopicError;
 use crate::topic::TopicInner;
 use dunlin_cdr::{
     CdrError, DecodeOptions, Decoder, Encoder, Endianness, Limits, Located, Representation, Step,
-    StructureDescription, TypeDescription, TypeKind,
+    StructureDescription, TypeDescription, TypeKind, TypeRef,
 };
 use dunlin_dynamic::{DynamicType, MemberShape, Shape, TypeView, Value};
 use dunlin_filter::FieldPath;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// One of the joined topics.
 pub(crate) struct Side {
     pub topic: Arc<TopicInner>,
-    pub description: &'static TypeDescription,
+    pub description: TypeRef,
     ty: DynamicType,
     /// What is read of its samples.
     fields: Vec<Field>,
@@ -36,7 +36,7 @@ struct Field {
 pub(crate) type Octets = Arc<[u8]>;
 
 /// The type of values of a described type.
-pub(super) fn type_of(description: &'static TypeDescription) -> Result<DynamicType, MultiTopicError> {
+pub(super) fn type_of(description: &TypeDescription) -> Result<DynamicType, MultiTopicError> {
     let (graph, index) = dunlin_xtypes::from_description(description);
     DynamicType::new(graph, index)
         .map_err(|error| MultiTopicError::NoValues { of: description.to_string(), reason: error.to_string() })
@@ -52,9 +52,7 @@ pub(crate) struct Visit {
     pub from: Vec<(usize, usize)>,
 }
 
-pub(super) fn structure(
-    ty: &'static TypeDescription,
-) -> Result<&'static StructureDescription, MultiTopicError> {
+pub(super) fn structure(ty: &TypeDescription) -> Result<&StructureDescription, MultiTopicError> {
     match &ty.resolved().kind {
         TypeKind::Structure(structure) => Ok(structure),
         _ => Err(MultiTopicError::NotAStructure(ty.to_string())),
@@ -66,11 +64,11 @@ impl Side {
         let description = topic.description();
         let description =
             description.ok_or_else(|| MultiTopicError::NoDescription(topic.type_name.clone()))?;
-        structure(description)?;
+        structure(description.get())?;
         let support: &dyn Any = &*topic.type_support;
         let ty = match support.downcast_ref::<DynamicType>() {
             Some(ty) => ty.clone(),
-            None => type_of(description)?,
+            None => type_of(description.get())?,
         };
         let (fields, columns, indexes) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Self { topic, description, ty, fields, columns, indexes })
@@ -133,7 +131,7 @@ impl Side {
     fn read_member(&self, position: usize, sample: &Decoder<'_>) -> Result<Option<Value>, CdrError> {
         let Some((view, member)) = self.member(position) else { return Ok(None) };
         let path = [Step::Member(position)];
-        Ok(match sample.clone().locate(self.description, &path, |d, _| view.read(d))? {
+        Ok(match sample.clone().locate(self.description.get(), &path, |d, _| view.read(d))? {
             Located::Found(value) => Some(value),
             Located::Missing(_) => Some(member.default_value(self.ty.view())),
             Located::Absent => None,

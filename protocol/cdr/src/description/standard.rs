@@ -57,7 +57,7 @@ impl<K: Described, V: Described> Described for BTreeMap<K, V> {
 }
 
 impl<T: Described + Bounded, const N: usize> Described for Bound<T, N> {
-    const DESCRIPTION: TypeDescription = T::DESCRIPTION.with_bound(N);
+    const DESCRIPTION: TypeDescription = const { &T::DESCRIPTION }.bounded(N);
 }
 
 impl<T: Described + ?Sized> Described for Box<T> {

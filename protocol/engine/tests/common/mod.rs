@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_cache::{CachedSample, Selection};
-use dunlin_cdr::{CdrError, DdsType, DecodeOptions, Extensibility, TypeSupport, description};
+use dunlin_cdr::{CdrError, DdsType, DecodeOptions, Extensibility, TypeRef, TypeSupport};
 use dunlin_core::{
     Duration, GuidPrefix, InstanceHandle, Locator, LocatorKind, MonoTime, Now, Rng, VendorId, WallTime,
 };
@@ -555,7 +555,7 @@ pub fn writer_spec(topic: &str, qos: &DataWriterQos) -> WriterSpec {
         publisher_qos: PublisherQos::default(),
         topic_data: TopicData::default(),
         type_information: None,
-        type_description: Some(description::<Body>()),
+        type_description: Some(TypeRef::of::<Body>()),
         locators: EndpointLocators::default(),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use dunlin_cdr::{DdsType, description};
+use dunlin_cdr::{DdsType, TypeRef};
 use dunlin_engine::{ContentFilter, ContentFilterProperty, Event, ReaderSlot, WriterSlot};
 use dunlin_filter::Filter;
 use dunlin_qos::{DataReaderQos, DataWriterQos};
@@ -48,7 +48,7 @@ fn reader(net: &mut Net, expression: &str) -> Arc<ReaderSlot> {
 
 fn writer(net: &mut Net) -> Arc<WriterSlot> {
     let mut spec = writer_spec("T", &DataWriterQos::default().reliable().keep_all());
-    spec.type_description = Some(description::<Text>());
+    spec.type_description = Some(TypeRef::of::<Text>());
     net.with(0, |p, now, out| p.create_writer(now, spec, out)).expect("a good writer")
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dunlin_cdr::description;
+use dunlin_cdr::TypeRef;
 use dunlin_core::{Locator, Rng};
 use dunlin_engine::{ReaderSlot, WriterSlot};
 use dunlin_qos::DataWriterQos;
@@ -13,7 +13,7 @@ use crate::common::*;
 use crate::content_filter::{Numbered, filter, filtered, losses, set_filter};
 
 fn filtering_writer(world: &mut World, node: NodeId, qos: DataWriterQos, filters: bool) -> Arc<WriterSlot> {
-    let type_description = filters.then(description::<Numbered>);
+    let type_description = filters.then(TypeRef::of::<Numbered>);
     let spec = dunlin_engine::WriterSpec { type_description, ..writer_spec("All", qos) };
     world.create_writer(node, spec).expect("a good writer")
 }

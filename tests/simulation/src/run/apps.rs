@@ -33,7 +33,7 @@ fn writer_spec(plan: &EndpointPlan) -> WriterSpec {
         publisher_qos,
         topic_data: TopicData::default(),
         type_information: None,
-        type_description: Some(data::description(plan.keyed)),
+        type_description: Some(data::description(plan.keyed).into()),
         locators: EndpointLocators::default(),
     }
 }
