@@ -228,8 +228,10 @@ impl Discovery {
         if !can_answer {
             trial.came_from(from);
         }
-        if trial.next.is_none() {
-            self.ask_at_new_places(now, prefix, out);
+        match participant.whereabouts.when_to_ask(now.mono) {
+            Some(at) if at > now.mono => _ = self.trials.insert((at, prefix)),
+            Some(_) => self.ask_at_new_places(now, prefix, out),
+            None => {}
         }
         self.end_trial(now, prefix, out, fx);
     }
@@ -240,6 +242,7 @@ impl Discovery {
         let announcement = self.announcer.data_len();
         let Some(participant) = participant::found_mut(&mut self.participants, prefix) else { return };
         let can_answer = participant.data.vendor.does(Behaviour::SpeaksDunlin);
+        participant.whereabouts.note_asked(now.mono);
         let Some(trial) = &mut participant.whereabouts.trial else { return };
         let introduces = trial.introduces();
         let octets = if introduces { QUESTION.saturating_add(announcement) } else { QUESTION };

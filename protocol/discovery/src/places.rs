@@ -76,6 +76,8 @@ pub(crate) struct Places {
     sources: Sources,
     /// Its places that are not proven.
     pub(crate) trial: Option<Box<Trial>>,
+    /// It is not asked at new places before that because of one more announcement.
+    rests_until: MonoTime,
     /// Who claims to be it from elsewhere, and for which of the SEDP writers that fits.
     suspect: Option<(IpAddr, [bool; 2])>,
     /// It is asked no earlier whether it speaks from elsewhere.
@@ -161,6 +163,20 @@ impl Places {
         }
         self.sources = sources;
         Some(self.sources.clone())
+    }
+
+    /// It is asked at new places now.
+    pub(crate) fn note_asked(&mut self, now: MonoTime) {
+        self.rests_until = now.plus(FIRST_WAIT);
+    }
+
+    /// When it is to be asked at new places that were named, unless that is known already: anybody can make announcements as fast as
+    /// the network carries them, but not questions.
+    pub(crate) fn when_to_ask(&mut self, now: MonoTime) -> Option<MonoTime> {
+        let trial = self.trial.as_mut().filter(|trial| trial.next.is_none())?;
+        let at = now.max(self.rests_until);
+        trial.next = Some(at);
+        Some(at)
     }
 
     /// Whether the participant may be asked now whether it speaks from elsewhere: less and less often.

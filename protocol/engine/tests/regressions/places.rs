@@ -190,6 +190,24 @@ fn a_peer_that_names_a_victim_beside_itself_sends_it_nothing_but_questions() {
     assert!(target.writer.acked_by_all() == target.writer.last_sn());
 }
 
+/// Each of these announcements names something else than the one before it, so each began to ask anew.
+#[test]
+fn however_often_a_peer_names_places_it_is_asked_there_ten_times_a_second() {
+    let mut target = Target::new();
+    let own = Ipv4Addr::new(10, 0, 0, 2);
+    let beside = participant(target.peer(), &[own, ELSEWHERE].map(|ip| Locator::udp_v4(ip, 7410)));
+    let instead = participant(target.peer(), &[Locator::udp_v4(ELSEWHERE, 7410)]);
+    let (mut at_once, before) = (0, target.net.datagrams);
+    for n in 0..400 {
+        let answer = target.attack(if n % 2 == 0 { &beside } else { &instead });
+        at_once += answer.datagrams;
+        target.net.run(Duration::from_micros(2_500));
+    }
+    let sent = at_once + target.net.datagrams - before;
+    assert!(sent < 60, "{sent} datagrams, {at_once} of them at once");
+    assert!(target.sent_to(ELSEWHERE) > 0, "it is asked all the same");
+}
+
 /// A host gets another address, and its old one is dead.
 #[test]
 fn a_peer_that_moves_is_found_again_within_two_seconds() {
