@@ -53,9 +53,11 @@ impl Writer {
         // One that was lost may not have noticed it: what is left goes to it, and it counts the rest as lost.
         let before = self.readers.recall(reader.guid, life).filter(|_| reliable);
         let start = before.map_or(start, |acked| acked.min(start));
+        let was_here = self.readers.recall_unreliable(reader.guid, life) || before.is_some();
         let mut proxy = ReaderProxy::new(reader, reliable, start);
-        if wants_history || before.is_some() {
-            proxy.cfg.begun_set = None;
+        if wants_history || was_here {
+            // It comes in the middle of nothing.
+            proxy.begun_set = None;
         }
         proxy.history_end = self.transmission.pushed();
         proxy.flow = self.has_window(&proxy).then(|| Box::new(self.new_flow(now.mono, &proxy)));

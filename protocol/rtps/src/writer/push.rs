@@ -246,7 +246,7 @@ impl Writer {
             last = next.sn;
             count = count.saturating_add(1);
             if self.withheld.is_on() {
-                self.withheld.note_joined(last, &mut self.readers, &mut self.stats);
+                self.withheld.note_joined(next, &mut self.readers, &mut self.stats);
             }
         }
         let heartbeat = self.piggyback(now, last, count, history);

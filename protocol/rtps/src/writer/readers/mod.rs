@@ -44,6 +44,8 @@ pub(super) struct Readers {
     guids: Vec<Guid>,
     /// What readers had acknowledged whose participants were not heard for their lease.
     lost: Remembered<SequenceNumber>,
+    /// Those that acknowledge nothing.
+    lost_unreliable: Remembered<()>,
 
     // Those that are sent new data
     routes: Routes,
@@ -182,15 +184,21 @@ impl Readers {
 
     /// Remembers how far a reader is that is about to be removed, in case it is met again in the same life.
     pub(super) fn remember(&mut self, reader: Guid, life: Life) {
-        let known = self.by_guid(reader).filter(|proxy| proxy.reliable).map(|proxy| proxy.acked);
-        if let Some(acked) = known {
-            self.lost.put(reader, life, acked);
+        match self.by_guid(reader).map(|proxy| (proxy.reliable, proxy.acked)) {
+            Some((true, acked)) => self.lost.put(reader, life, acked),
+            Some((false, _)) => self.lost_unreliable.put(reader, life, ()),
+            None => {}
         }
     }
 
     /// How far a reader was when it was lost in the same life; it is remembered no more.
     pub(super) fn recall(&mut self, reader: Guid, life: Option<Life>) -> Option<SequenceNumber> {
         self.lost.take(reader, life)
+    }
+
+    /// Whether a reader that acknowledges nothing was lost in the same life; it is remembered no more.
+    pub(super) fn recall_unreliable(&mut self, reader: Guid, life: Option<Life>) -> bool {
+        self.lost_unreliable.take(reader, life).is_some()
     }
 
     /// Recomputes everything that is derived from the set of readers, but for the destinations of new data.

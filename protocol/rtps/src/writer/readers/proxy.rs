@@ -1,14 +1,16 @@
 //! RTPS 2.5 §8.4.9.2 "RTPS ReaderProxy": what a writer remembers of one matched reader.
 
+mod begun_set;
 mod separation;
 
+pub(crate) use begun_set::BegunSet;
 pub(crate) use separation::{MAX_KEPT, Separation};
 
 use super::{Flow, MAX_REQUEST_INTERVALS, RepairAccount, Requests, RoundTrip, Silence, Suppression, WHOLE};
 use crate::count::CountFilter;
 use crate::lazy::Lazy;
 use crate::timing::{earliest, is_due};
-use crate::{ReaderProxyConfig, WriterConfig};
+use crate::{Change, ReaderProxyConfig, WriterConfig};
 use alloc::boxed::Box;
 use dunlin_core::{
     Behaviour, Duration, Guid, Locator, MonoTime, SequenceNumber, SequenceNumberSet, SnRange, SnRanges,
@@ -104,11 +106,14 @@ pub(crate) struct ReaderProxy {
     pub(crate) unannounced: Lazy<SnRanges>,
     /// What is kept back because it wants less.
     pub(crate) separation: Option<Box<Separation>>,
+    /// The coherent set in the middle of which it came, until it can ask for nothing of it any more.
+    pub(crate) begun_set: Option<Box<BegunSet>>,
 }
 
 impl ReaderProxy {
     pub(crate) fn new(cfg: ReaderProxyConfig, reliable: bool, start: SequenceNumber) -> Self {
         let separation = Separation::new(cfg.minimum_separation, start);
+        let begun_set = cfg.begun_set.map(|first| Box::new(BegunSet::new(first)));
         Self {
             cfg,
             reliable,
@@ -130,6 +135,7 @@ impl ReaderProxy {
             rejecting: false,
             unannounced: Lazy::default(),
             separation,
+            begun_set,
         }
     }
 
@@ -176,6 +182,17 @@ impl ReaderProxy {
         if let Some(requests) = self.requests.if_made() {
             requests.fragments.retain(|request| request.sn > through);
         }
+        self.begun_set.take_if(|set| set.is_done(through));
+    }
+
+    /// A change is new; true if the coherent set that had begun when the reader came has ended with it. Who acknowledges nothing
+    /// asks for nothing of it.
+    pub(crate) fn note_new(&mut self, change: &Change) -> bool {
+        let ended = self.begun_set.as_mut().is_some_and(|set| set.note(change));
+        if ended {
+            self.begun_set.take_if(|set| !self.reliable || set.is_done(self.acked));
+        }
+        ended
     }
 
     /// Replaces what it wants by the changes of an ACKNACK. How many of them have to wait because they were just repaired.

@@ -3,7 +3,7 @@
 use crate::writer::readers::{ReaderProxy, Standing};
 use crate::{Change, ReaderFilter};
 use alloc::sync::Arc;
-use dunlin_core::{Guid, Locator, SequenceNumber};
+use dunlin_core::{Guid, Locator};
 use dunlin_wire::{params, pid};
 
 /// The last answer, since neighbours often have the same filter.
@@ -40,23 +40,16 @@ pub(super) fn is_for_another(change: &Change, reader: Guid) -> bool {
     directed.is_some_and(|directed| directed != reader.to_bytes())
 }
 
-/// The first change of the coherent set that a change is part of (RTPS 2.5 §9.6.4.2), which what ends the set is not.
-fn set_of(change: &Change) -> Option<SequenceNumber> {
-    let list = change.inline_qos.as_ref().filter(|_| change.payload.is_some())?;
-    let (high, low) = params::find_in_open_list(list, pid::COHERENT_SET)?.split_first_chunk::<4>()?;
-    let high = i64::from(i32::from_le_bytes(*high)) << 32;
-    Some(SequenceNumber(high | i64::from(u32::from_le_bytes(low.try_into().ok()?))))
-}
-
 impl ReaderProxy {
     /// Whether it may be that it is not sent a change when that is new.
     pub(super) fn withholds(&self) -> bool {
-        self.cfg.filter.is_some() || self.separation.is_some() || self.cfg.begun_set.is_some()
+        let set_is_open = self.begun_set.as_ref().is_some_and(|set| set.is_open());
+        self.cfg.filter.is_some() || self.separation.is_some() || set_is_open
     }
 
     /// Whether a change is of the coherent set in the middle of which the reader came.
     pub(super) fn came_after_the_begin(&self, change: &Change) -> bool {
-        self.cfg.begun_set.is_some_and(|begun| set_of(change) == Some(begun))
+        self.begun_set.as_ref().is_some_and(|set| set.contains(change))
     }
 
     /// Whether a new change is not for it: it is for another reader alone, of a set that it has not whole, or its filter rejects it.

@@ -52,6 +52,8 @@ pub(super) struct Withheld {
     on: bool,
     /// There are changes for one reader alone.
     directs: bool,
+    /// Nobody has to be asked any more once all were told what they did not get.
+    winds_up: bool,
     /// Changes up to here were asked about, and who does not get them is known.
     decided_through: SequenceNumber,
     /// Destinations of what not all readers want; empty while they do.
@@ -84,9 +86,12 @@ impl Withheld {
         self.on |= proxy.withholds();
     }
 
-    /// Takes up whether any reader has a filter or a minimum separation.
+    /// Takes up whether any reader has a filter or a minimum separation, or is still to be told of what it did not get: nobody looks
+    /// for that before new data otherwise.
     pub(super) fn survey(&mut self, readers: &Readers) {
-        self.on = self.directs || readers.iter().any(ReaderProxy::withholds);
+        let asked = self.directs || readers.iter().any(ReaderProxy::withholds);
+        let untold = readers.iter().any(|proxy| !proxy.unannounced.is_empty());
+        (self.on, self.winds_up) = (asked || untold, !asked && untold);
         self.narrow.clear();
     }
 
@@ -114,6 +119,12 @@ impl Withheld {
         readers: &mut Readers,
         stats: &mut WriterStats,
     ) -> Opinions {
+        if core::mem::take(&mut self.winds_up) {
+            self.survey(readers);
+        }
+        for proxy in readers.iter_mut() {
+            self.winds_up |= proxy.note_new(change);
+        }
         let (mut opinions, changed) = self.ask(now, change, readers, stats);
         if !opinions.rejected {
             self.narrow.clear();
@@ -176,8 +187,12 @@ impl Withheld {
     }
 
     /// A change has joined the one before it, which is for the same readers: nor do the others get this one.
-    pub(super) fn note_joined(&mut self, sn: SequenceNumber, readers: &mut Readers, stats: &mut WriterStats) {
+    pub(super) fn note_joined(&mut self, change: &Change, readers: &mut Readers, stats: &mut WriterStats) {
+        let sn = change.sn;
         self.decided_through = self.decided_through.max(sn);
+        for proxy in readers.iter_mut() {
+            self.winds_up |= proxy.note_new(change);
+        }
         for proxy in readers.iter_mut().filter(|proxy| proxy.rejecting && proxy.is_sent_new_data()) {
             if !proxy.receives_at(&self.narrow) {
                 proxy.unannounced.made().insert(SnRange::new(sn, sn), MAX_UNANNOUNCED);

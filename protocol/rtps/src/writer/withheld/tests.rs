@@ -6,6 +6,7 @@ use crate::{ReaderFilter, ReaderProxyConfig};
 use alloc::sync::Arc;
 use alloc::vec;
 use dunlin_core::Duration;
+use dunlin_wire::pid;
 
 /// Rejects samples longer than this.
 #[derive(Debug)]
@@ -99,11 +100,56 @@ fn submessages_join_only_changes_for_the_same_readers() {
     withheld.select(at(0), &change(1, sample(9)), &mut readers, &mut stats);
     assert!(!withheld.is_for_the_same(&change(2, sample(3)), &readers, &mut stats), "both want it");
     assert!(withheld.is_for_the_same(&change(2, sample(8)), &readers, &mut stats));
-    withheld.note_joined(SequenceNumber(2), &mut readers, &mut stats);
+    withheld.note_joined(&change(2, sample(8)), &mut readers, &mut stats);
     let unannounced = |index: usize| readers.get(index).unwrap().unannounced.contains(SequenceNumber(2));
     assert!(unannounced(0) && !unannounced(1) && stats.samples_filtered == 1);
     let decided = withheld.select(at(0), &change(2, sample(8)), &mut readers, &mut stats);
     assert!(!decided.new, "it was decided when it joined");
+}
+
+/// A change that says of which coherent set it is; without payload it ends the set.
+fn of_set(sn: i64, first: u32, payload: bool) -> Change {
+    let mut list = [pid::COHERENT_SET, 8].map(u16::to_le_bytes).concat();
+    list.extend([0, first].map(u32::to_le_bytes).concat());
+    let change = change(sn, sample(3));
+    Change { payload: change.payload.filter(|_| payload), inline_qos: Some(list.into()), ..change }
+}
+
+fn in_the_middle(n: u8) -> ReaderProxyConfig {
+    ReaderProxyConfig { begun_set: Some(SequenceNumber(1)), ..configuration(n) }
+}
+
+#[test]
+fn nobody_is_asked_any_more_when_the_set_is_over_that_a_reader_came_in_the_middle_of() {
+    let (mut withheld, mut readers) = withheld([(in_the_middle(1), true), (in_the_middle(2), false)]);
+    let changes = [of_set(2, 1, true), of_set(3, 1, true), of_set(4, 1, false), of_set(5, 5, true)];
+    let mut select = |change: &Change| {
+        let opinions = withheld.select(at(0), change, &mut readers, &mut WriterStats::default());
+        (opinions.wanted, withheld.is_on())
+    };
+    let [rest, last, end, next] = &changes;
+    assert_eq!([rest, last, end].map(&mut select), [(false, true), (false, true), (true, true)]);
+    assert_eq!(select(next), (true, false), "the next set is for them");
+    let reader = readers.get_mut(0).unwrap();
+    assert_eq!([rest, last, end, next].map(|change| reader.rejects(change)), [true, true, false, false]);
+    reader.acknowledge(SequenceNumber(4));
+    assert!(reader.begun_set.is_none() && readers.get(1).unwrap().begun_set.is_none());
+}
+
+#[test]
+fn who_was_not_told_of_the_rest_of_a_set_is_told_before_nobody_looks_any_more() {
+    let (mut withheld, mut readers) = withheld([(in_the_middle(1), true)]);
+    let mut stats = WriterStats::default();
+    withheld.select(at(0), &of_set(2, 1, true), &mut readers, &mut stats);
+    withheld.note_joined(&of_set(3, 1, true), &mut readers, &mut stats);
+    withheld.select(at(0), &of_set(4, 1, false), &mut readers, &mut stats);
+    withheld.select(at(0), &change(5, sample(3)), &mut readers, &mut stats);
+    assert!(withheld.is_on(), "it was told of nothing");
+    let reader = readers.get_mut(0).unwrap();
+    assert!(reader.unannounced.contains(SequenceNumber(3)) && reader.rejects(&of_set(3, 1, true)));
+    reader.unannounced.made().clear();
+    withheld.select(at(0), &change(6, sample(3)), &mut readers, &mut stats);
+    assert!(!withheld.is_on());
 }
 
 #[test]
