@@ -259,9 +259,8 @@ impl<T> Presentation<T> {
         publisher.awaited = publisher.awaited.filter(|(last, _)| place.number > *last);
         if let Some(progress) = publisher.progress(stream.writer, stream.reader) {
             if progress.misses(place) {
-                let from_the_start = progress.last_sn.is_some() || progress.durable;
                 let joined = place.set.unwrap_or(place.number);
-                let first = if from_the_start { progress.passed.next() } else { joined };
+                let first = if progress.misses_from_the_start() { progress.passed.next() } else { joined };
                 progress.note_hole(SnRange::new(first, place.last_missing()));
             }
             (progress.last_sn, progress.last_number) = (Some(place.sn), place.number);
@@ -285,14 +284,25 @@ impl<T> Presentation<T> {
         self.octets = self.octets.saturating_add(octets);
     }
 
+    /// Something is gone that the writer had for the reader.
+    pub fn lost(&mut self, stream: Stream) {
+        let publisher = self.publishers.get_mut(&stream.source());
+        if let Some(progress) = publisher.and_then(|it| it.progress(stream.writer, stream.reader)) {
+            progress.lacks = true;
+        }
+    }
+
     /// The last change of the writer had this number, and nothing of it up to there is still to come: what has not arrived is
-    /// missing. A reader that joined late and wants nothing from before cannot tell that from the first.
+    /// missing. A reader that joined late and wants nothing from before cannot tell that from the first, unless something that
+    /// was for it is [lost](Self::lost): that is behind all it was told of before.
     pub fn announced(&mut self, stream: Stream, last: SequenceNumber) {
         let Some(publisher) = self.publishers.get_mut(&stream.source()) else { return };
         if let Some(progress) = publisher.progress(stream.writer, stream.reader)
-            && (progress.last_sn.is_some() || progress.durable)
+            && progress.misses_from_the_start()
         {
-            progress.note_hole(SnRange::new(progress.last_number.next(), last));
+            let only_told = progress.last_sn.is_none() && !progress.durable;
+            let before = if only_told { progress.passed } else { progress.last_number };
+            progress.note_hole(SnRange::new(before.next(), last));
         }
     }
 

@@ -273,6 +273,12 @@ struct Shown {
     last: WallTime,
 }
 
+impl Shown {
+    fn slots(&self) -> Vec<Arc<dyn GroupReader>> {
+        self.readers.iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
 /// From whom nothing more is taken until the application has made room: it stays with the writers, as in other readers.
 #[derive(Default)]
 struct Blocked {
@@ -293,6 +299,8 @@ impl Blocked {
 #[derive(Default)]
 pub(crate) struct Arrivals {
     pub(crate) changes: Vec<(Stream, Place, Option<Staged>, usize)>,
+    /// Writers of which something is gone that was for the reader.
+    pub(crate) lost: Vec<Stream>,
     /// A writer that has nothing up to this number that is still to come, the number of its last change, and the writers that
     /// its publisher has.
     pub(crate) passed: Option<(Stream, [SequenceNumber; 2], Option<GroupDigest>)>,
@@ -300,7 +308,7 @@ pub(crate) struct Arrivals {
 
 impl Arrivals {
     pub(crate) fn is_empty(&self) -> bool {
-        self.changes.is_empty() && self.passed.is_none()
+        self.changes.is_empty() && self.passed.is_none() && self.lost.is_empty()
     }
 }
 
@@ -441,10 +449,16 @@ impl SubscriberGroup {
         self.release(now, out);
     }
 
-    /// Shows or gives up what has waited long enough for a writer that was not discovered.
+    /// Shows or gives up what has waited long enough for a writer that was not discovered. Who was asked how far it is, is asked again
+    /// although nothing arrives: question or answer may be lost.
     pub(crate) fn on_timer(&self, now: Now, out: &mut Output) {
         if self.state.lock().waiting.next_deadline().is_some() {
             self.release(now, out);
+            return;
+        }
+        let state = self.state.lock();
+        if state.accesses == 0 {
+            look_again(now, &state.waiting, &state.slots(), out);
         }
     }
 
@@ -463,6 +477,7 @@ impl SubscriberGroup {
     pub(crate) fn absorb(&self, now: Now, arrivals: Arrivals, out: &mut Output) {
         {
             let waiting = &mut self.state.lock().waiting;
+            arrivals.lost.into_iter().for_each(|stream| waiting.lost(stream));
             for (stream, place, staged, octets) in arrivals.changes {
                 waiting.offer(stream, &place, staged, octets);
             }
@@ -488,13 +503,13 @@ impl SubscriberGroup {
     /// A `patient` call gives nothing up because too much waits.
     fn release_with(&self, now: Now, patient: bool, out: &mut Output) {
         let mut guard = self.state.lock();
-        let Shown { waiting, readers, accesses, last } = &mut *guard;
+        guard.readers.retain(|known| known.strong_count() > 0);
+        let slots = guard.slots();
+        let Shown { waiting, accesses, last, .. } = &mut *guard;
         if *accesses > 0 {
             self.blocked.lock().all = waiting.is_full();
             return;
         }
-        readers.retain(|known| known.strong_count() > 0);
-        let slots: Vec<Arc<dyn GroupReader>> = readers.iter().filter_map(Weak::upgrade).collect();
         let mut parted = Vec::new();
         waiting.release(now.mono, patient, |release| show(now, &slots, release, (last, &mut parted), out));
         for (reader, writer) in parted {
@@ -507,13 +522,18 @@ impl SubscriberGroup {
             blocked.sources.clear();
             blocked.sources.extend(waiting.refused());
         }
-        for (reader, _, at) in waiting.lagging() {
-            if let Some(slot) = slots.iter().find(|slot| slot.id() == reader) {
-                slot.look_at(at.max(now.mono.plus(PATIENCE)), out);
-            }
-        }
+        look_again(now, waiting, &slots, out);
         if let Some((due, slot)) = waiting.next_deadline().zip(slots.first()) {
             slot.look_at(due, out);
+        }
+    }
+}
+
+/// Sees to it that writers are asked that keep others waiting.
+fn look_again(now: Now, waiting: &Waiting<Staged>, slots: &[Arc<dyn GroupReader>], out: &mut Output) {
+    for (reader, _, at) in waiting.lagging() {
+        if let Some(slot) = slots.iter().find(|slot| slot.id() == reader) {
+            slot.look_at(at.max(now.mono.plus(PATIENCE)), out);
         }
     }
 }

@@ -481,6 +481,19 @@ fn changes_ends_and_heartbeats_say_which_writers_there_are() {
     assert!(changes >= 5 && heartbeats >= 2, "{changes} and {heartbeats}");
 }
 
+/// The lease of the readers' participant is short, that of the writers' is not.
+fn where_readers_are_lost_alone() -> Net {
+    let lease = |index| Duration::from_secs(if index == 0 { 60 } else { 2 });
+    let configs = (0..2).map(|index| ParticipantConfig {
+        lease_duration: lease(index),
+        announcement_period: ms(500),
+        ..config(index)
+    });
+    let mut net = Net::with_configs(configs);
+    net.start();
+    net
+}
+
 /// The writer's participant takes the reader's for gone, not the reverse, and so keeps nothing for it.
 fn lose_the_reader(net: &mut Net, writer: &WriterSlot, meanwhile: impl FnOnce(&mut Net)) {
     net.loss = 1_000;
@@ -499,15 +512,7 @@ fn end_set(net: &mut Net, sets: &PublisherGroup, writer: &WriterSlot) {
 #[test]
 fn a_set_whose_end_is_lost_is_told_to_be_lost_although_nothing_follows() {
     for scope in [PresentationAccessScope::Topic, PresentationAccessScope::Group] {
-        let lease = |index| Duration::from_secs(if index == 0 { 60 } else { 2 });
-        let short = ms(500);
-        let configs = (0..2).map(|index| ParticipantConfig {
-            lease_duration: lease(index),
-            announcement_period: short,
-            ..config(index)
-        });
-        let mut net = Net::with_configs(configs);
-        net.start();
+        let mut net = where_readers_are_lost_alone();
         let group = group(&net, scope);
         let ((writer, sets), reader) =
             (writer_of_sets(&mut net, "T", scope), reader(&mut net, "T", scope, &group, 0));
@@ -629,4 +634,49 @@ fn who_shows_samples_by_themselves_gets_the_rest_of_a_set() {
     let (sent, _) = sent_and_skipped(&net.record.take().expect("recorded"), &publisher.0);
     assert!(sent.starts_with(&[2, 3]), "{sent:?}");
     assert_eq!(net.take(1, &reader).iter().map(number).collect::<Vec<_>>(), [2, 3, 4]);
+}
+
+/// The number before the sample is of a writer that nobody here reads, so the other ones have to say that they did not have it.
+#[test]
+fn who_was_asked_how_far_it_is_and_did_not_answer_is_asked_again() {
+    let mut net = Net::started(2);
+    let (quiet, publisher) = writer_of_sets(&mut net, "A", BY_GROUP);
+    let [speaking, unread] = ["B", "C"].map(|topic| writer_of(&mut net, topic, BY_GROUP, &publisher));
+    let subscriber = group(&net, BY_GROUP);
+    let [other, reader] = ["A", "B"].map(|topic| reader(&mut net, topic, BY_GROUP, &subscriber, 0));
+    net.settle();
+    net.write(0, &quiet, 1, &[1]).expect("no limit");
+    net.settle();
+    assert_eq!(net.take(1, &other).len(), 1);
+    net.write(0, &unread, 1, &[2]).expect("no limit");
+    net.write(0, &speaking, 1, &[3]).expect("no limit");
+    net.run_until(|_| speaking.is_acked_by(reader.guid(), SequenceNumber(1)));
+    assert!(reader.is_empty(), "the first question is a millisecond away");
+    net.loss = 1_000;
+    net.run(ms(2));
+    net.loss = 0;
+    net.run(ms(100));
+    assert_eq!(net.take(1, &reader).iter().map(number).collect::<Vec<_>>(), [3]);
+}
+
+/// For the reader the writer never went, so it was there for all of the set.
+#[test]
+fn a_best_effort_reader_that_was_lost_in_the_middle_of_a_set_is_told_of_all_that_it_lacks() {
+    let scope = PresentationAccessScope::Topic;
+    let mut net = where_readers_are_lost_alone();
+    let (writer, sets) = writer_of_sets(&mut net, "T", scope);
+    let mut spec = reader_spec("T", &DataReaderQos::default().best_effort().keep_all());
+    spec.subscriber_qos = SubscriberQos::default().presentation(scope, true, true);
+    let reader = net.with(1, |participant, now, out| participant.create_reader(now, spec, out));
+    let reader = reader.expect("a good reader");
+    net.settle();
+    sets.begin_set();
+    net.write(0, &writer, 1, &[1]).expect("no limit");
+    net.settle();
+    lose_the_reader(&mut net, &writer, |net| _ = net.write(0, &writer, 1, &[2]).expect("no limit"));
+    assert_eq!(reader.matched_writers().len(), 1);
+    net.write(0, &writer, 1, &[3]).expect("no limit");
+    end_set(&mut net, &sets, &writer);
+    net.settle();
+    assert_eq!((reader.len(), reader.samples_lost()), (0, 3), "none of the set can be shown");
 }

@@ -23,6 +23,8 @@ pub(super) struct Progress {
     pub(super) passed: SequenceNumber,
     /// The last number with which the publisher said that it has the writer, as long as nothing has come from that itself.
     pub(super) named: Option<SequenceNumber>,
+    /// Something that was meant for the reader is gone: it can tell what it has not got from what was never for it.
+    pub(super) lacks: bool,
     /// Numbers among which some are missing.
     pub(super) holes: Option<SnRange>,
     /// When the writer was lost, its publisher was at this number. It had a part in sets up to here at most, unless it is gone:
@@ -54,6 +56,7 @@ impl Progress {
             last_number: SequenceNumber::ZERO,
             passed: SequenceNumber::ZERO,
             named: None,
+            lacks: false,
             holes: None,
             lost_at: None,
             asked: None,
@@ -76,10 +79,16 @@ impl Progress {
         match self.last_sn {
             Some(last) => place.sn > last.next(),
             None => {
-                place.set_at_writer.is_some_and(|first| first < place.sn)
+                self.lacks
+                    || place.set_at_writer.is_some_and(|first| first < place.sn)
                     || (self.durable && place.sn > SequenceNumber::FIRST)
             }
         }
+    }
+
+    /// Whether what it lacks may be anything that it has not passed, also before the first change that came to the reader.
+    pub(super) fn misses_from_the_start(&self) -> bool {
+        self.last_sn.is_some() || self.durable || self.lacks
     }
 
     pub(super) fn alive(&self) -> bool {

@@ -3,6 +3,7 @@ use alloc::vec;
 use dunlin_core::{GuidPrefix, Rng};
 
 mod arrivals;
+mod missing;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 const PUBLISHER: Guid = Guid::new(GuidPrefix([1; 12]), EntityId([0, 0, 1, 8]));
@@ -746,6 +747,7 @@ fn what_was_said_before_all_writers_were_lost_does_not_count() {
         waiting.passed(stream(1), SequenceNumber::MAX, first(9));
         waiting.writer_lost(stream(1));
         waiting.matched(stream(1), true, false, true);
+        know(&mut waiting, 1);
         offer(&mut waiting, 1, place(1, 2, None, false));
         (1..=2).for_each(|n| waiting.passed(stream(n), SequenceNumber(2), first(1)));
         release(&mut waiting, &mut shown);

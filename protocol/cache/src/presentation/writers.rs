@@ -103,9 +103,12 @@ impl Writers {
         }
     }
 
-    /// All its writers were lost: what was said before, perhaps by somebody else in its name, does not count for those that come.
+    /// All its writers were lost: what was said before, perhaps by somebody else in its name, does not count for those that come. Nor
+    /// do the writers that were known: of the sets whose history comes again, parts may be gone with some of them.
     pub(super) fn begin_anew(&mut self) {
         (self.said, self.stalled) = (None, None);
+        self.known.clear();
+        self.earlier.clear();
     }
 
     /// What it has said last, and when, by its numbers.

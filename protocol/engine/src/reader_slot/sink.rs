@@ -319,7 +319,10 @@ impl DeliverySink for CacheSink<'_> {
         self.insert(now, change, (instance, info), passes)
     }
 
-    fn lost(&mut self, _writer: Guid, count: u64) {
+    fn lost(&mut self, writer: Guid, count: u64) {
+        if let Some((group, writer)) = self.slot.group().zip(matching::find(self.writers, writer)) {
+            self.store.arrivals.lost.push(group.stream(writer, self.slot.id()));
+        }
         self.events.push(self.store.lose(self.slot.id(), count));
     }
 }

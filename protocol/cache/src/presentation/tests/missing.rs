@@ -1,0 +1,45 @@
+//! Sets of which a part is gone that nobody here has seen (RTPS 2.5 §8.7.6).
+
+use super::*;
+
+/// The writer had met the reader, and let go of its part of the set before anything of it arrived.
+#[test]
+fn changes_lost_before_anything_of_their_writer_arrives_are_missing_from_the_set() {
+    for (lost, heard) in [(false, false), (true, false), (true, true)] {
+        let (mut waiting, mut shown) = (with_streams(2), Shown::default());
+        (1..=2).for_each(|n| waiting.passed(stream(n), SequenceNumber(3), None));
+        offer(&mut waiting, 1, place(1, 4, Some((1, 4)), false));
+        offer(&mut waiting, 1, place(2, 6, Some((1, 4)), true));
+        // Number 5 and the end of the set at the second writer are lost; or 5 was of a writer that nobody listens to.
+        if lost {
+            waiting.lost(stream(2));
+        }
+        if heard {
+            offer(&mut waiting, 2, place(5, 7, Some((5, 7)), false));
+        }
+        waiting.announced(stream(2), SequenceNumber(6));
+        waiting.passed(stream(2), SequenceNumber(7), None);
+        release(&mut waiting, &mut shown);
+        let expected = if lost { (vec![], 1) } else { (vec![vec![4]], 0) };
+        assert_eq!((shown.units, shown.lost), expected, "{lost}, {heard}");
+    }
+}
+
+/// All writers of a publisher are lost while a set waits, and one of them is deleted meanwhile. The others send their history again.
+#[test]
+fn what_was_known_before_all_writers_were_lost_does_not_complete_their_history() {
+    let (mut waiting, mut shown) = (with_streams(2), Shown::default());
+    know(&mut waiting, 2);
+    let place = |sn, number, end, n| Place { writers: first(n), ..place(sn, number, Some((1, 1)), end) };
+    offer(&mut waiting, 1, place(1, 1, false, 2));
+    release(&mut waiting, &mut shown);
+    (1..=2).for_each(|n| waiting.writer_lost(stream(n)));
+    waiting.matched(stream(1), true, true, true);
+    know(&mut waiting, 1);
+    // Number 2 was of the second writer.
+    offer(&mut waiting, 1, place(1, 1, false, 2));
+    offer(&mut waiting, 1, place(2, 3, true, 1));
+    waiting.passed(stream(1), SequenceNumber(3), first(1));
+    release(&mut waiting, &mut shown);
+    assert_eq!((shown.units, shown.lost), (vec![], 2), "what waited, and what came again");
+}
