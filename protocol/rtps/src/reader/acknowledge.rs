@@ -83,7 +83,7 @@ impl Reader {
         let room = self.cfg.receive_room.part();
         let echo = Echo { reader_id: self.cfg.guid.entity_id, writer_id, count, room };
         self.stats.echoes_sent = self.stats.echoes_sent.saturating_add(1);
-        if proxy.unacknowledged() > proxy.ack.sent_base {
+        if proxy.reliable && proxy.unacknowledged() > proxy.ack.sent_base {
             self.send_answer(now, index, true, Some(echo), out);
             return;
         }

@@ -1,6 +1,7 @@
 //! RTPS 2.5 §8.3.8.4 Gap, §8.3.8.6 Heartbeat and §8.3.8.7 HeartbeatFrag at the reader.
 
 use super::Reader;
+use super::proxy::WriterProxy;
 use crate::DeliverySink;
 use dunlin_buf::Outbox;
 use dunlin_core::{EntityId, GuidPrefix, Misbehaviour, Now, SequenceNumber, SnRange};
@@ -98,7 +99,9 @@ impl Reader {
     ) {
         let index = self.addressed(source_prefix, request.writer_id, request.reader_id);
         let Some(index) = index else { return };
-        let Some(proxy) = self.writers.get_mut(index).filter(|proxy| proxy.reliable) else { return };
+        // A best-effort reader clocks no window: it answers what it alone is asked.
+        let answers = |proxy: &&mut WriterProxy| proxy.reliable || request.reader_id != EntityId::UNKNOWN;
+        let Some(proxy) = self.writers.get_mut(index).filter(answers) else { return };
         if proxy.echoes.pass(now.mono) {
             self.send_echo(now.mono, index, request.count, out);
         }

@@ -23,6 +23,12 @@ impl Writer {
             self.refused = Some(Misbehaviour::NotMatched);
             return false;
         };
+        if let Some(passage) = self.readers.get_mut(index).and_then(|proxy| proxy.passage.as_mut()) {
+            if !passage.answered(now.mono, echo.count) {
+                self.refused = Some(Misbehaviour::UnaskedEcho);
+            }
+            return false;
+        }
         let room = self.room_in_socket(index, echo.room);
         let window = self.transmission.window();
         let answer =

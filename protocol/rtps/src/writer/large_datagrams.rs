@@ -8,7 +8,7 @@
 
 use super::Writer;
 use super::readers::{ReaderProxy, WHOLE};
-use super::transmission::{cost, filling};
+use super::transmission::{FRAMES_MOST, cost, filling};
 use crate::emit::Framing;
 use crate::{Change, WriterHistory};
 use alloc::vec::Vec;
@@ -107,24 +107,36 @@ impl Writer {
             let octets = self.carried(self.fragment_routes(), said);
             return Longest { octets, in_frames: false, said };
         }
-        if self.joins_frames() {
-            let octets = filling(usual, self.transmission.frames().count()).min(room).max(usual);
+        let frames = self.frames_in_datagram();
+        if frames > 1 {
+            let octets = filling(usual, frames).min(room).max(usual);
             return Longest { octets, in_frames: true, said: octets };
         }
         as_usual
     }
 
-    /// Whether datagrams go to the network in several frames: only where every reader says what it misses and when it has it all.
-    fn joins_frames(&self) -> bool {
-        let tells = |proxy: &ReaderProxy| proxy.reliable && proxy.cfg.vendor.does(Behaviour::SpeaksDunlin);
+    /// How many frames a datagram to the network may have: several where every reader says what it misses and when it has it all,
+    /// and the way to those that never do is known.
+    fn frames_in_datagram(&self) -> usize {
+        let known = |proxy: &ReaderProxy| match &proxy.passage {
+            Some(passage) => passage.is_open(),
+            None => proxy.reliable && proxy.cfg.vendor.does(Behaviour::SpeaksDunlin),
+        };
+        if !self.may_join_frames() || !self.readers.iter().all(known) {
+            return 1;
+        }
+        if self.readers.acknowledge_any() { self.transmission.frames().count() } else { FRAMES_MOST }
+    }
+
+    /// Whether nothing but the lines themselves is against datagrams of several frames.
+    pub(super) fn may_join_frames(&self) -> bool {
         let carries = |to: &Locator| {
             let path = self.cfg.path_to(to);
             path.in_frames || path.max_message > self.cfg.max_message_size
         };
-        self.transmission.frames().count() > 1
+        self.cfg.paths.is_some()
             && self.cfg.fragment_size == 0
             && !self.transmission.is_paced()
-            && self.readers.iter().all(tells)
             && self.fragment_routes().iter().all(carries)
     }
 
@@ -293,6 +305,7 @@ impl Writer {
         if self.transmission.next_fragment() == 1 {
             let octets = change.payload.as_ref().map_or(0, |payload| payload.len());
             self.transmission.frames_mut().begins(now, change.sn, octets);
+            self.try_passages(now, out);
         }
         let before = self.stats.fragments_sent;
         let complete = if longest.in_frames {
@@ -304,6 +317,10 @@ impl Writer {
         let fragments = self.stats.fragments_sent.saturating_sub(before);
         let octets = u64::from(self.framing.fragment_size_of(change)).saturating_mul(fragments);
         self.transmission.frames_mut().sent(usize::try_from(octets).unwrap_or(usize::MAX));
+        if complete {
+            self.transmission.frames_mut().left(change.sn);
+        }
+        self.note_passages(octets);
         complete
     }
 
@@ -420,6 +437,9 @@ impl Writer {
             }
             let request = self.echo_request(now);
             message.echo_request(&request);
+        }
+        if last && longest.in_frames {
+            self.check_passage(now, &mut message, longest.octets);
         }
         message.finish(self.fragment_routes());
         if last {

@@ -61,6 +61,7 @@ impl Writer {
         }
         proxy.history_end = self.transmission.pushed();
         proxy.flow = self.has_window(&proxy).then(|| Box::new(self.new_flow(now.mono, &proxy)));
+        proxy.passage = self.new_passage(&proxy);
         proxy.silence = self.inactivity.silence(proxy.delays_answers()).filter(|_| reliable).map(Box::new);
         if wants_history && reliable {
             proxy.acked = first.previous();
@@ -100,6 +101,9 @@ impl Writer {
         };
         if proxy.cfg.unicast != unicast {
             proxy.round_trip.forget_nearest();
+            if let Some(passage) = &mut proxy.passage {
+                passage.forget();
+            }
         }
         proxy.cfg.unicast = unicast;
         proxy.cfg.multicast = multicast;

@@ -4,7 +4,7 @@
 //! `withheld`, `inactivity`. A part may be given the readers; otherwise parts know nothing of each other, and none sends.
 //!
 //! The other modules are methods of the writer, which coordinate the parts and send: `matching` and `acknack` serve readers,
-//! `push`, `large_datagrams`, `shared_memory`, `local_delivery` and `echo` new data, `heartbeat` what is announced, `repair`
+//! `push`, `large_datagrams`, `shared_memory`, `local_delivery`, `echo` and `unheard` new data, `heartbeat` what is announced, `repair`
 //! what readers ask for, `withhold` what they are not sent.
 
 mod acknack;
@@ -22,6 +22,7 @@ mod repair;
 mod repairs;
 mod shared_memory;
 mod transmission;
+mod unheard;
 mod withheld;
 mod withhold;
 

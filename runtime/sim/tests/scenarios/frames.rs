@@ -1,6 +1,7 @@
 //! Datagrams of several frames on the network (docs/loss-recovery.md): where they go, and what becomes of them where they are lost.
 
 use dunlin_core::Duration;
+use dunlin_qos::{DataReaderQos, DataWriterQos};
 use dunlin_sim::{Delay, NetworkConfig, NodeConfig, PathConfig, World};
 
 use crate::common::*;
@@ -90,3 +91,45 @@ fn fast_line(seed: u64) {
     assert!(outcome.datagrams > 600, "{} datagrams for a sample", outcome.datagrams);
 }
 scenario!(fast_line, 1, fast_line);
+
+/// What came of best-effort pictures, twenty in a second, of which the line has room for one and a trial.
+fn pictures(seed: u64, path: PathConfig, count: u64) -> (Outcome, u64) {
+    const PICTURE: usize = 150_000;
+    let filling = Filling::new(PICTURE);
+    let mut world = World::new(seed, NetworkConfig::of(path));
+    let nodes = [0, 1].map(|host| world.add_node(NodeConfig { host: Some(host), ..NodeConfig::default() }));
+    let writer = writer(&mut world, nodes[0], "Pictures", DataWriterQos::default().best_effort());
+    let reader = reader(&mut world, nodes[1], "Pictures", DataReaderQos::default().best_effort());
+    until_matched(&mut world, &[&writer], &[&reader]);
+    let (mut half, mut taken) = (0, 0);
+    for number in 0..count {
+        if number == count / 2 {
+            half = world.network_stats().sent.datagrams;
+        }
+        world.write(nodes[0], &writer, filling.request(1, number, PICTURE)).expect("room");
+        world.run_for(ms(50));
+        taken += take_numbers(&mut world, nodes[1], &reader, &filling).len() as u64;
+    }
+    let stats = world.network_stats();
+    let datagrams = (stats.sent.datagrams - half) / (count - count / 2);
+    let share = 0;
+    (Outcome { datagrams, share, too_long: stats.too_long }, taken)
+}
+
+/// A best-effort reader that never says what it misses gets long datagrams as well: 107 fragments are three of them.
+fn best_effort(seed: u64) {
+    let (outcome, taken) = pictures(seed, line(0, true), 60);
+    assert!(outcome.datagrams <= 8, "{} datagrams for a picture", outcome.datagrams);
+    assert_eq!(taken, 60);
+}
+scenario!(best_effort, 2, best_effort);
+
+/// Where no such datagram passes, trials are lost and no picture is; on a fast line they do not pay.
+fn best_effort_in_frames(seed: u64) {
+    let (outcome, taken) = pictures(seed, line(0, false), 200);
+    assert_eq!((outcome.datagrams, taken), (107, 200));
+    assert!((1..=6).contains(&outcome.too_long), "{} were too long", outcome.too_long);
+    let (outcome, taken) = pictures(seed, PathConfig { rate: Some(125_000_000), ..line(0, true) }, 60);
+    assert_eq!((outcome.datagrams, taken), (107, 60));
+}
+scenario!(best_effort_in_frames, 1, best_effort_in_frames);

@@ -3,6 +3,7 @@
 mod account;
 mod flow;
 mod log;
+mod passage;
 mod path_room;
 mod proxy;
 mod requests;
@@ -13,6 +14,7 @@ mod silence;
 pub(crate) use account::RepairAccount;
 pub(crate) use flow::Flow;
 pub(crate) use log::{Suppression, WHOLE};
+pub(in crate::writer) use passage::{Passage, Question};
 pub(crate) use proxy::{Form, MAX_KEPT, ReaderProxy, Separation, Standing, Terms};
 pub(crate) use requests::{FragmentRequest, MAX_REQUEST_INTERVALS, Requests};
 pub(crate) use round_trip::RoundTrip;

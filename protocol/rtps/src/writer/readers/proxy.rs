@@ -6,7 +6,9 @@ mod separation;
 pub(crate) use begun_set::BegunSet;
 pub(crate) use separation::{MAX_KEPT, Separation};
 
-use super::{Flow, MAX_REQUEST_INTERVALS, RepairAccount, Requests, RoundTrip, Silence, Suppression, WHOLE};
+use super::{
+    Flow, MAX_REQUEST_INTERVALS, Passage, RepairAccount, Requests, RoundTrip, Silence, Suppression, WHOLE,
+};
 use crate::count::CountFilter;
 use crate::lazy::Lazy;
 use crate::timing::{earliest, is_due};
@@ -96,6 +98,8 @@ pub(crate) struct ReaderProxy {
     // Waiting for it
     /// It says what it took, so there is a window for it.
     pub(crate) flow: Option<Box<Flow>>,
+    /// It never says what it misses, but answers questions.
+    pub(in crate::writer) passage: Option<Box<Passage>>,
     /// It may become inactive.
     pub(crate) silence: Option<Box<Silence>>,
 
@@ -131,6 +135,7 @@ impl ReaderProxy {
             reply_due: None,
             replied_at: None,
             flow: None,
+            passage: None,
             silence: None,
             rejecting: false,
             unannounced: Lazy::default(),

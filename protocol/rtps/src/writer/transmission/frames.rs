@@ -6,10 +6,12 @@
 //! the longest where nothing was, and left when more is lost than they are worth. A fast line has no use for them: there the kernel
 //! cuts runs of datagrams into frames at less cost than IP does.
 
+use crate::timing::{FAST_LINE, octets_in_a_millisecond};
 use dunlin_core::{MonoTime, SequenceNumber};
 
 /// Frames of a datagram, step by step. The longest is just under 64 KiB, of which two find room in the usual window.
-const FRAMES: [usize; 3] = [1, 8, 43];
+const FRAMES: [usize; 3] = [1, 8, FRAMES_MOST];
+pub(in crate::writer) const FRAMES_MOST: usize = 43;
 /// Octets of an IP header, which every frame but the first has in the place of the header of UDP, rounded as IP does.
 const FRAME_MORE: usize = 8;
 /// Octets of new data after which is looked back at what was lost.
@@ -20,8 +22,6 @@ const MOST_MISSED: u64 = 25;
 const FEW_MISSED: u64 = 250;
 /// Reviews with next to nothing missed that come before a trial, after one that failed twice as many, up to the most.
 const MOST_REVIEWS: u32 = 64;
-/// Octets in a millisecond of a line for which the kernel had better cut: 320 Mbit/s.
-const FAST: u64 = 40_000;
 /// A change with fewer octets says more about the time of answers than about the line.
 const TIMED: usize = 64 << 10;
 
@@ -31,6 +31,8 @@ struct Timed {
     sn: SequenceNumber,
     octets: usize,
     since: MonoTime,
+    /// All of it has left.
+    left: bool,
 }
 
 /// How long the datagrams of one writer to other hosts are, and what that follows from.
@@ -68,7 +70,14 @@ impl Frames {
     /// The first fragment of a change is about to leave.
     pub(in crate::writer) fn begins(&mut self, now: MonoTime, sn: SequenceNumber, octets: usize) {
         if self.timed.is_none() && octets >= TIMED {
-            self.timed = Some(Timed { sn, octets, since: now });
+            self.timed = Some(Timed { sn, octets, since: now, left: false });
+        }
+    }
+
+    /// The last fragment of a change has left.
+    pub(in crate::writer) fn left(&mut self, sn: SequenceNumber) {
+        if let Some(timed) = self.timed.as_mut().filter(|timed| timed.sn == sn) {
+            timed.left = true;
         }
     }
 
@@ -76,8 +85,11 @@ impl Frames {
     pub(in crate::writer) fn acknowledged(&mut self, now: MonoTime, through: SequenceNumber) {
         let Some(timed) = self.timed.filter(|timed| timed.sn <= through) else { return };
         self.timed = None;
-        let micros = u64::try_from(now.since(timed.since).as_nanos() / 1_000).unwrap_or(0);
-        let rate = (timed.octets as u64).saturating_mul(1_000).checked_div(micros).unwrap_or(u64::MAX);
+        if !timed.left {
+            // Something else replaced it, and what was acknowledged is that.
+            return;
+        }
+        let rate = octets_in_a_millisecond(timed.octets, now.since(timed.since));
         self.fastest = self.fastest.max(rate);
     }
 
@@ -99,7 +111,8 @@ impl Frames {
         if self.sent < REVIEW {
             return;
         }
-        let slow = (1..FAST).contains(&self.fastest);
+        // Nothing may have been timed; then what was known still holds.
+        let (known, fast) = (self.fastest > 0, self.fastest >= FAST_LINE);
         let few = self.missed.saturating_mul(FEW_MISSED) <= self.sent;
         let good = if self.step == 0 { few } else { self.missed == 0 };
         self.good = if good { self.good.saturating_add(1) } else { 0 };
@@ -111,9 +124,9 @@ impl Frames {
             (*needed, self.lasted) = (*needed / 2, 0);
         }
         let next = self.step.saturating_add(1);
-        if !slow {
+        if fast {
             self.go_to(0);
-        } else if self.needed.get(next).is_some_and(|needed| self.good >= (*needed).max(1)) {
+        } else if known && self.needed.get(next).is_some_and(|needed| self.good >= (*needed).max(1)) {
             self.go_to(next);
         }
         (self.sent, self.missed, self.fastest) = (0, 0, 0);
@@ -144,6 +157,7 @@ mod tests {
                 frames.missed(SAMPLE / loss);
             }
             frames.sent(SAMPLE);
+            frames.left(SequenceNumber(n));
             frames.acknowledged(at(ms), SequenceNumber(n));
         }
     }
@@ -155,6 +169,7 @@ mod tests {
             frames.missed(1_404 * frames.count());
         }
         frames.sent(SAMPLE);
+        frames.left(SequenceNumber(n));
         frames.acknowledged(at(84), SequenceNumber(n));
     }
 
@@ -173,6 +188,20 @@ mod tests {
         send(&mut frames, 2, 8, None);
         send(&mut frames, 2, 8, None);
         assert_eq!(frames.count(), 1, "the line has become fast");
+    }
+
+    #[test]
+    fn samples_that_newer_ones_replace_do_not_make_a_line_look_fast() {
+        let mut frames = Frames::default();
+        send(&mut frames, 10, 84, None);
+        assert_eq!(frames.count(), 43);
+        for n in 11..40 {
+            // Half of it leaves, then the next one is written, and the GAP is acknowledged at once.
+            frames.begins(at(0), SequenceNumber(n), SAMPLE);
+            frames.sent(SAMPLE / 2);
+            frames.acknowledged(at(1), SequenceNumber(n));
+        }
+        assert_eq!(frames.count(), 43);
     }
 
     #[test]
@@ -219,6 +248,7 @@ mod tests {
                 }
             }
             frames.sent(SAMPLE);
+            frames.left(SequenceNumber(n));
             frames.acknowledged(at(84), SequenceNumber(n));
         }
         assert!((5..=25).contains(&trials), "{trials}");

@@ -6,7 +6,7 @@ mod path_mtu;
 mod split;
 mod window;
 
-pub(super) use frames::filling;
+pub(super) use frames::{FRAMES_MOST, filling};
 pub(super) use window::{Blocked, cost};
 
 use super::readers::Readers;

@@ -1,0 +1,72 @@
+//! RTPS 2.5 §8.4.9.1, best-effort: finding out whether datagrams of several frames reach readers that never say what they miss, see
+//! `readers::passage`.
+
+use super::Writer;
+use super::readers::{Passage, Question, ReaderProxy};
+use super::transmission::{FRAMES_MOST, filling};
+use alloc::boxed::Box;
+use dunlin_buf::Outbox;
+use dunlin_core::{Behaviour, MonoTime};
+use dunlin_wire::{EchoRequest, MessageBuilder, size};
+
+/// Octets of a question behind data, and where it goes.
+const QUESTION: usize = size::INFO_DST + size::ECHO_REQUEST;
+
+impl Writer {
+    /// What is to be found out about the way to a reader.
+    pub(super) fn new_passage(&self, proxy: &ReaderProxy) -> Option<Box<Passage>> {
+        let local = proxy.guid().prefix == self.cfg.guid.prefix;
+        let answers = !proxy.reliable && proxy.cfg.vendor.does(Behaviour::SpeaksDunlin) && !local;
+        (answers && self.cfg.paths.is_some()).then(Box::default)
+    }
+
+    /// A large change is about to leave in frames: readers whose way is not known are tried when it is time.
+    pub(super) fn try_passages(&mut self, now: MonoTime, out: &mut Outbox) {
+        if !self.may_join_frames() {
+            return;
+        }
+        let octets = filling(self.cfg.max_message_size, FRAMES_MOST);
+        let (framing, writer_id) = (&self.framing, self.cfg.guid.entity_id);
+        for proxy in self.readers.iter_mut() {
+            let reader = proxy.guid();
+            let Some(passage) = &mut proxy.passage else { continue };
+            if passage.question(now) != Question::Trial {
+                continue;
+            }
+            let (short, long) = passage.tried(now, octets);
+            for (count, octets) in [(short, 0), (long, octets)] {
+                let mut message = framing.begin(out);
+                message.info_dst(reader.prefix);
+                message.echo_request(&EchoRequest { reader_id: reader.entity_id, writer_id, count });
+                let room = octets.saturating_sub(message.len().saturating_add(size::SUBMESSAGE_HEADER));
+                if room > 0 {
+                    message.pad(room & !3);
+                }
+                message.finish(proxy.directed());
+            }
+        }
+    }
+
+    /// The last datagram of a large change asks one of those readers whether it arrives, when it is time; it may have so many octets.
+    pub(super) fn check_passage(&mut self, now: MonoTime, message: &mut MessageBuilder<'_>, longest: usize) {
+        if message.len().saturating_add(QUESTION) > longest {
+            return;
+        }
+        let writer_id = self.cfg.guid.entity_id;
+        let asked = self.readers.iter_mut().find_map(|proxy| {
+            let reader = proxy.guid();
+            let passage = proxy.passage.as_mut()?;
+            (passage.question(now) == Question::Check).then(|| (reader, passage.checked(now)))
+        });
+        let Some((reader, count)) = asked else { return };
+        message.info_dst(reader.prefix);
+        message.echo_request(&EchoRequest { reader_id: reader.entity_id, writer_id, count });
+    }
+
+    /// So many octets of new data have left in frames or in several.
+    pub(super) fn note_passages(&mut self, octets: u64) {
+        for passage in self.readers.iter_mut().filter_map(|proxy| proxy.passage.as_mut()) {
+            passage.sent(octets);
+        }
+    }
+}
