@@ -12,7 +12,7 @@ use crate::writer_slot::WriterSlot;
 
 /// A known participant, as far as its traffic matters.
 pub(crate) struct Peer {
-    /// When discovery last heard of its traffic, in 16ths of a second, modulo 2^32.
+    /// When discovery last heard of its traffic, in units of [`TRAFFIC_GRAIN`], modulo 2^32.
     heard: AtomicU32,
     /// The same of what is not believed to be its traffic.
     misplaced: AtomicU32,
@@ -20,8 +20,9 @@ pub(crate) struct Peer {
     sources: Option<Sources>,
 }
 
-/// Discovery hears of the traffic of one peer at most once in so many nanoseconds (a sixteenth of a second).
-const TRAFFIC_GRAIN: u64 = 62_500_000;
+/// Discovery hears of the traffic of one peer at most once in so many nanoseconds: 67 ms, a power of two, as this is found out with
+/// each datagram and processors of 32 bits divide 64 bits by a call.
+const TRAFFIC_GRAIN: u64 = 1 << 26;
 
 impl Peer {
     pub(crate) fn new() -> Self {

@@ -181,32 +181,36 @@ impl Partial {
         }
     }
 
+    /// Copies a fragment into place, if it is not there yet; how many were copied.
+    fn place_one(&mut self, index: u32, piece: &[u8]) -> u32 {
+        let start =
+            usize::try_from(index).ok().and_then(|index| index.checked_mul(self.fragment_size.into()));
+        let Some(start) = start.filter(|_| index < self.total && !self.has(index)) else { return 0 };
+        let len = usize::try_from(self.sample_size).unwrap_or(usize::MAX);
+        put(&mut self.buffer, start, piece, len);
+        self.mark(index);
+        1
+    }
+
     /// Copies the fragments that are not there yet into place; how many.
     fn place(&mut self, frag: &DataFrag<'_>) -> u32 {
         let size = usize::from(self.fragment_size).max(1);
         let first = frag.fragment_starting_num.saturating_sub(1);
+        if frag.payload.len() <= size {
+            // The most usual case needs no division, which some processors do not have.
+            return if frag.payload.is_empty() { 0 } else { self.place_one(first, frag.payload) };
+        }
         let len = usize::try_from(self.sample_size).unwrap_or(usize::MAX);
         let count = u32::try_from(frag.payload.len().div_ceil(size)).unwrap_or(u32::MAX);
         let end = first.saturating_add(count).min(self.total);
         let start = usize::try_from(first).ok().and_then(|first| first.checked_mul(size));
-        if let Some(start) = start.filter(|_| count > 1 && first < end && self.has_none(first, end)) {
+        if let Some(start) = start.filter(|_| first < end && self.has_none(first, end)) {
             put(&mut self.buffer, start, frag.payload, len);
             self.mark_all(first, end);
             return end.saturating_sub(first);
         }
-        let mut placed = 0u32;
-        for (index, piece) in (first..self.total).zip(frag.payload.chunks(size)) {
-            if self.has(index) {
-                continue;
-            }
-            let Some(start) = usize::try_from(index).ok().and_then(|index| index.checked_mul(size)) else {
-                break;
-            };
-            put(&mut self.buffer, start, piece, len);
-            self.mark(index);
-            placed = placed.saturating_add(1);
-        }
-        placed
+        let pieces = (first..self.total).zip(frag.payload.chunks(size));
+        pieces.map(|(index, piece)| self.place_one(index, piece)).fold(0, u32::saturating_add)
     }
 
     /// The missing fragments from `from` on among those announced, as one set.

@@ -116,7 +116,8 @@ fn extent(start: u32, count: u16, size: u16, sample_size: u32) -> Option<Extent>
     }
     let before = start.checked_sub(1)?;
     let last = before.saturating_add(count);
-    if last > sample.div_ceil(size) {
+    // The last one begins within the sample. Dividing would cost a call on processors of 32 bits.
+    if last.saturating_sub(1).saturating_mul(size) >= sample {
         return None;
     }
     let begin = before.saturating_mul(size);
