@@ -22,7 +22,7 @@ LOOM_CRATES := $(foreach c,sync buf shm engine driver,-p dunlin-$(c)) -p dunlin
 LOOM = env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom"
 SHUTTLE = env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle"
 
-.PHONY: help demo surveillance test test-deep evidence attack attacks lint build-tests unit loom shuttle miri miri-short tsan cross cross-full interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample router-graphs router-mutants durability-kill durability-crashes durability-mutants hub-mutants hub-seeds recorder-cuts recorder-python services-external scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense tutorial pictures
+.PHONY: help demo surveillance test test-deep evidence attack attacks lint build-tests unit loom shuttle miri miri-short tsan cross cross-full small-board interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample router-graphs router-mutants durability-kill durability-crashes durability-mutants hub-mutants hub-seeds recorder-cuts recorder-python services-external scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense tutorial pictures
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -86,6 +86,14 @@ cross: ## no_std for thumbv7em, everything but the video programs for armv7, uni
 	cargo check --quiet --target thumbv7em-none-eabihf --no-default-features $(PROTOCOL_CRATES)
 	cargo check --quiet --target armv7-unknown-linux-gnueabihf --workspace --exclude dunlin-video --exclude dunlin-surveillance
 	RUSTC_WORKSPACE_WRAPPER= cargo test --quiet --target armv7-unknown-linux-gnueabihf $(PROTOCOL_CRATES) --lib --test golden --test vectors --test captured --test views
+
+# The programs as they are built for development: what is shown is that they do the same as everywhere.
+small-board: ## publisher and benchmark adapter for armv7 in an emulator, against a viewer and readers of this machine
+	@scripts/setup.sh build cross
+	RUSTC_WORKSPACE_WRAPPER= cargo build --quiet --target armv7-unknown-linux-gnueabihf --no-default-features \
+		-p dunlin-video -p dunlin-bench --bin dunlin-video --bin dunlin-bench
+	SMALL_BOARD=$(abspath $(or $(CARGO_TARGET_DIR),target))/armv7-unknown-linux-gnueabihf/debug \
+		cargo test --quiet --workspace --test small_board -- --ignored --test-threads 1
 
 cross-full: ## everything built for armv7, all protocol tests under emulation
 	@scripts/setup.sh build cross
