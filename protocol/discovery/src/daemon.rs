@@ -97,8 +97,22 @@ impl Discovery {
         true
     }
 
+    /// Whether there is room by now for an application that came when there was none.
+    fn has_room_by_now(&self, prefix: GuidPrefix) -> bool {
+        let known = self.participants.get(&prefix).filter(|known| known.unverified.is_none());
+        self.relay.as_deref().zip(known).is_some_and(|(relay, known)| {
+            let applications = &relay.applications;
+            applications.len() < relay.config.max_applications
+                && !applications.contains_key(&prefix)
+                && self.is_of_this_host(relay, known)
+        })
+    }
+
     /// A participant has announced itself: those who hear of it through this daemon alone hear of it again.
     pub(crate) fn repeat_announcement(&mut self, now: MonoTime, prefix: GuidPrefix) {
+        if self.has_room_by_now(prefix) {
+            self.take_in_hand(prefix);
+        }
         let Some(relay) = &mut self.relay else { return };
         if self.participants.get(&prefix).is_none_or(|known| known.unverified.is_some()) {
             return;

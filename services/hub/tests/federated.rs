@@ -295,3 +295,26 @@ fn strangers_and_greedy_programs_get_no_more_than_their_share() {
         Ok(())
     });
 }
+
+/// A program that was killed takes a place until its lease ends. Who came meanwhile, and found none, gets it then.
+#[test]
+fn a_program_that_found_no_room_is_heard_of_when_another_one_is_gone() {
+    Sim::builder().delay(millis(1), millis(2)).seeds(0..3, |sim| {
+        let one = Host::with(sim, "one", 2, |config| config.daemon.max_applications = 2)?;
+        let free = sim.node("free");
+        let far = reader(&free, "Count")?;
+        let near = reader(&one.programs[0], "Count")?;
+        let before = writer(&one.programs[1], "Count")?;
+        sim.run_until(|| readers_of(&before) == 2, secs(10))?;
+        one.programs[1].restart();
+        let after = writer(&one.programs[1], "Count")?;
+        sim.run_for(secs(3))?;
+        assert_eq!((one.status().applications, one.status().applications_refused), (2, 1));
+        sim.run_until(|| readers_of(&after) == 2 && writers_of(&far) + writers_of(&near) == 2, secs(20))?;
+        one.programs[1].run(|| after.write(&Count { n: 7 }))?;
+        sim.run_for(secs(1))?;
+        assert_eq!((taken(&free, &far), taken(&one.programs[0], &near)), (vec![7], vec![7]));
+        assert_eq!(one.status().applications_refused, 1);
+        Ok(())
+    });
+}
