@@ -106,6 +106,20 @@ fn everything_that_can_be_drawn_is_drawn() {
     assert!((1..=50).map(generate).all(|it| it.nodes.iter().all(|node| node.part == Part::Equal)));
 }
 
+/// A large sample takes as many datagrams through a daemon as without one, each on two ways instead of one.
+#[test]
+fn large_samples_take_no_more_datagrams_through_a_daemon() {
+    let run = |more: &str| {
+        let off = "reorder,group,crash,leave,pause,sets,endpoint2,endpoint3,endpoint7,endpoint8,endpoint9,endpoint12";
+        let off = format!("{off},node0,node1,node2,node3,node6{more}");
+        let outcome = run_seed(seed(2, 8_093), &off.parse().expect("these can be switched off"));
+        outcome.unwrap_or_else(|failure| panic!("without {off}: {failure:?}"))
+    };
+    let (through, without) = (run(""), run(",node7"));
+    assert_eq!((through.taken, without.taken), (14, 14));
+    assert!(through.datagrams < without.datagrams * 22 / 10, "{} {}", through.datagrams, without.datagrams);
+}
+
 #[test]
 fn the_same_seed_gives_the_same_run() {
     for number in [3, 4, 5] {

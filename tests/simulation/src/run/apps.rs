@@ -265,7 +265,9 @@ impl Run<'_> {
         // A writer that has written nothing yet first has to find out who does not hear its group, and whoever has moved at the
         // end is believed where it is after a second and a half.
         let late = self.scenario.nodes.iter().any(|node| node.unaware) || self.scenario.verifies_places;
-        for wait in [if late { 3_000 } else { 600 }, 600] {
+        // Of a large sample one window leaves for each round trip, and that takes as many ways as there are daemons between.
+        let soon = 600 * self.scenario.hops();
+        for wait in [if late { soon.max(3_000) } else { soon }, soon] {
             for index in 0..self.log.writers.len() {
                 let writer = &self.log.writers[index];
                 let plan = &self.scenario.endpoints[writer.plan];
