@@ -250,9 +250,9 @@ impl Discovery {
         };
         if let Submessage::Data(data) = submessage
             && writer_id == EntityId::SPDP_WRITER
-            && self.is_known_already(state.source_prefix, data)
+            && self.is_introduced_again(state.source_prefix, data)
         {
-            return;
+            return self.on_introduction_again(now, state, data, out, fx);
         }
         if !self.may_speak(now.mono, state.source_prefix, &from) {
             return self.on_misplaced(now, from, state, submessage, out, fx);
@@ -355,14 +355,20 @@ impl Discovery {
     /// When [`Self::on_timer`] has something to do at the earliest.
     #[must_use]
     pub fn next_deadline(&self) -> Option<MonoTime> {
+        let introduction = self.introductions.as_ref().and_then(|it| it.next_deadline());
+        let relay = self.relay.as_ref().and_then(|relay| relay.next_deadline());
+        [self.next_timer(), introduction, relay].into_iter().flatten().min()
+    }
+
+    /// The earliest of the timers that were set for a time to come. What is queued, to be sent as soon as there was a pause since the
+    /// last of its kind, is none: that may be long ago.
+    pub(crate) fn next_timer(&self) -> Option<MonoTime> {
         let answer = self.answers.first().map(|(due, _)| *due);
         let trial = self.trials.first().map(|(due, _)| *due);
         let types = self.service.next_deadline();
         let lookups = self.endpoints.types.lookups.next_deadline();
         let own = [self.announcer.next_deadline(), self.lease_wakeup, self.asserter.next_deadline(), answer];
-        let introduction = self.introductions.as_ref().and_then(|it| it.next_deadline());
-        let relay = self.relay.as_ref().and_then(|relay| relay.next_deadline());
-        let others = [trial, types, lookups, introduction, relay, self.topics.next_deadline()];
+        let others = [trial, types, lookups, self.topics.next_deadline()];
         own.into_iter().chain(others).flatten().min()
     }
 

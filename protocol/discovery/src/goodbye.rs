@@ -43,6 +43,11 @@ impl Latest {
         ((sn < self.sn && !started_again) || of_an_earlier_run) && self.at.plus(LONGEST_TRANSIT) > now
     }
 
+    /// Whether a sample was sent later, however long ago this one came.
+    pub(crate) fn precedes(&self, sn: SequenceNumber, timestamp: Option<WallTime>) -> bool {
+        sn > self.sn || timestamp.zip(self.timestamp).is_some_and(|(new, old)| new > old)
+    }
+
     /// Takes up a sample, unless it was sent before this one.
     pub(crate) fn take_up(&mut self, now: MonoTime, sn: SequenceNumber, timestamp: Option<WallTime>) -> bool {
         let stale = self.is_after(now, sn, timestamp);

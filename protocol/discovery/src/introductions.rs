@@ -5,7 +5,10 @@
 //! have: they find out themselves why they do not match, and can say so. Announcements are best-effort, so each introduction is
 //! repeated, less and less often, when the one that it is about has just announced itself: nobody who is gone is kept alive by that.
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    vec::Vec,
+};
 
 use dunlin_core::{Counter, Duration, GuidPrefix, MonoTime};
 
@@ -13,6 +16,8 @@ use dunlin_core::{Counter, Duration, GuidPrefix, MonoTime};
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 /// Longest time between two: so long two participants may take to find each other again that were cut off from each other alone.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// All introductions of a participant that moves begin anew no more often than this.
+const MOVES_APART: Duration = Duration::from_secs(1);
 /// It is looked no more often than this what an announcement leads to.
 const LOOK: Duration = Duration::from_millis(50);
 /// Introductions in one go; the rest follows.
@@ -41,6 +46,9 @@ pub(crate) struct Introductions {
 #[derive(Debug, Default)]
 struct Circle {
     looked: Option<MonoTime>,
+    /// When its introductions last began anew, and whether it has moved since.
+    renewed: Option<MonoTime>,
+    moved: bool,
     others: BTreeMap<GuidPrefix, Told>,
 }
 
@@ -81,8 +89,32 @@ impl Introductions {
         self.curious.iter().copied()
     }
 
+    /// A participant is elsewhere now: others are told, and it is told of them, who may have moved at the same time. Then neither
+    /// reaches the other.
+    pub(crate) fn moved(&mut self, now: MonoTime, who: GuidPrefix) {
+        let Self { known, queue, .. } = self;
+        let Some(circle) = known.get_mut(&who) else { return };
+        circle.moved = circle.renewed.is_some_and(|at| at.plus(MOVES_APART) > now);
+        if circle.moved {
+            return;
+        }
+        circle.renewed = Some(now);
+        let others: Vec<GuidPrefix> = circle.others.keys().copied().collect();
+        for (of, to) in others.into_iter().flat_map(|other| [(who, other), (other, who)]) {
+            let told = known.get_mut(&of).and_then(|circle| circle.others.get_mut(&to));
+            let Some(told) = told else { continue };
+            told.wait = FIRST_WAIT;
+            if !core::mem::replace(&mut told.queued, true) {
+                queue.push_back((of, to));
+            }
+        }
+    }
+
     /// A participant has just announced itself: what is due about it is repeated.
     pub(crate) fn heard(&mut self, now: MonoTime, of: GuidPrefix) {
+        if self.known.get(&of).is_some_and(|circle| circle.moved) {
+            self.moved(now, of);
+        }
         let Some(circle) = self.known.get_mut(&of) else { return };
         if circle.looked.is_some_and(|looked| looked.plus(LOOK) > now) {
             return;
@@ -141,7 +173,7 @@ impl Introductions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::{vec, vec::Vec};
+    use alloc::vec;
 
     fn who(n: u8) -> GuidPrefix {
         GuidPrefix([n; 12])
@@ -188,6 +220,34 @@ mod tests {
             count += all_due(&mut known, ms(at)).len();
         }
         assert_eq!(count, 6, "after 100 ms, 300, 700, 1,500, 3,100 and 6,300");
+    }
+
+    #[test]
+    fn who_moves_is_introduced_anew_in_both_directions_once_a_second() {
+        let mut known = Introductions::default();
+        known.pair(who(1), who(2));
+        known.pair(who(2), who(3));
+        all_due(&mut known, ms(0));
+        for second in 1..100 {
+            known.heard(ms(second * 1_000), who(1));
+            all_due(&mut known, ms(second * 1_000));
+        }
+        known.moved(ms(100_010), who(1));
+        assert_eq!(all_due(&mut known, ms(100_010)), [(1, 2), (2, 1)]);
+        known.heard(ms(100_120), who(1));
+        assert_eq!(all_due(&mut known, ms(100_120)), [(1, 2)], "it may have been lost");
+        let mut count = 0;
+        for at in 100_121..110_000 {
+            known.moved(ms(at), who(1));
+            known.heard(ms(at), who(1));
+            count += all_due(&mut known, ms(at)).len();
+        }
+        assert!((18..60).contains(&count), "{count} for who moves all the time");
+        // The last move is told of although it came too soon.
+        known.moved(ms(110_000), who(1));
+        all_due(&mut known, ms(110_000));
+        known.heard(ms(111_020), who(1));
+        assert_eq!(all_due(&mut known, ms(111_020)), [(1, 2), (2, 1)]);
     }
 
     #[test]

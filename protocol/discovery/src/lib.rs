@@ -76,4 +76,5 @@ pub use local::InvalidName;
 pub use local_type::{KnownType, LocalType, TypeDiscovery};
 pub use places::Sources;
 pub use relay_config::{Band, BandStats, Limit, MAX_BANDS, RelayConfig, RelayStats, Shaping};
+pub use server::introduces;
 pub use standing::Standing;

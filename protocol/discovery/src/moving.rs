@@ -126,7 +126,7 @@ impl Discovery {
     }
 
     /// An announcement in the name of a participant from elsewhere: it may have moved.
-    fn consider_move(
+    pub(crate) fn consider_move(
         &mut self,
         now: Now,
         from: Locator,

@@ -5,9 +5,12 @@
 use alloc::vec::Vec;
 
 use dunlin_buf::Outbox;
-use dunlin_core::{EntityId, GuidPrefix, MonoTime, Now};
+use dunlin_core::{EntityId, GuidPrefix, Locator, MonoTime, Now};
 use dunlin_qos::Property;
-use dunlin_wire::{Data, DataSpec, Header, MessageBuilder, ParameterListBuilder, PayloadSpec, pid};
+use dunlin_wire::{
+    Data, DataSpec, Header, Message, MessageBuilder, ParameterListBuilder, PayloadSpec, ReceiverState,
+    Submessage, pid,
+};
 
 use crate::{
     config::{INTEREST_EVERYTHING, INTEREST_PROPERTY},
@@ -25,6 +28,17 @@ fn wants_everything(property: &Property) -> bool {
 pub(crate) fn is_introduction(data: &Data<'_>) -> bool {
     let value = data.inline_qos.as_ref().and_then(|list| list.find(pid::vendor::INTRODUCED_BY));
     value.is_some_and(|value| value.len() == 12)
+}
+
+/// Whether a datagram is an introduction. Such a one is in the name of who is introduced, and no sign of life of it.
+#[must_use]
+pub fn introduces(packet: &[u8]) -> bool {
+    let Ok(message) = Message::parse(packet) else { return false };
+    // INFO_DST, INFO_TS and the announcement.
+    let mut first = message.submessages().map_while(Result::ok).take(3);
+    first.any(|parsed| {
+        matches!(&parsed.body, Submessage::Data(data) if data.writer_id == EntityId::SPDP_WRITER && is_introduction(data))
+    })
 }
 
 /// The server's side.
@@ -110,8 +124,33 @@ impl Discovery {
 
 /// The side of those who are introduced.
 impl Discovery {
-    /// Whether this is an introduction of somebody who is known: the two speak to each other, and how long one is kept is between them.
-    pub(crate) fn is_known_already(&self, source: GuidPrefix, data: &Data<'_>) -> bool {
+    /// Whether this is an introduction of somebody who is known.
+    pub(crate) fn is_introduced_again(&self, source: GuidPrefix, data: &Data<'_>) -> bool {
         is_introduction(data) && self.is_verified(source)
+    }
+
+    /// An introduction of somebody who is known. The two speak to each other, and how long one is kept is between them. But both may
+    /// have moved at the same time: then only who introduces them knows where each is. That is believed like any announcement from
+    /// elsewhere.
+    pub(crate) fn on_introduction_again(
+        &mut self,
+        now: Now,
+        state: &ReceiverState,
+        data: &Data<'_>,
+        out: &mut Outbox,
+        fx: &mut Vec<DiscoveryEffect>,
+    ) {
+        let Some(known) = self.participants.get(&state.source_prefix) else { return };
+        let differs = data.payload.bytes().is_some_and(|payload| *payload != *known.payload);
+        if !differs || !known.latest.precedes(data.writer_sn, state.timestamp) {
+            return;
+        }
+        // Where an introduction comes from says nothing about who is introduced.
+        let from = Locator::INVALID;
+        if self.config.quotas.verify_places {
+            self.consider_move(now, from, state, data, out, fx);
+        } else {
+            self.on_announcement(now, from, state, data, out, fx);
+        }
     }
 }

@@ -362,6 +362,9 @@ impl Discovery {
         }
         if before.locators != data.locators {
             self.move_builtin(&data);
+            if let Some(introductions) = &mut self.introductions {
+                introductions.moved(now.mono, prefix);
+            }
         }
         if before.locators != data.locators || before.direct != data.direct {
             self.move_endpoints(&data, fx);
@@ -524,7 +527,7 @@ impl Discovery {
     /// This participant stood still itself (SIGSTOP, a virtual machine that was suspended) if a timer comes late by much: it has
     /// heard nothing meanwhile, and does not take that for silence of the others.
     pub(crate) fn spare_leases(&mut self, now: MonoTime) {
-        let late = self.next_deadline().map_or(Duration::ZERO, |due| now.since(due));
+        let late = self.next_timer().map_or(Duration::ZERO, |due| now.since(due));
         if late < STOOD_STILL {
             return;
         }

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Behaviour, EntityId, Guid, GuidPrefix, Locator, Misbehaviour, Now};
-use dunlin_discovery::Left;
+use dunlin_discovery::{Left, introduces};
 use dunlin_wire::{Message, Place, ReceiverState, Submessage, Submessages, join_directed};
 
 use crate::behind::Behind;
@@ -188,7 +188,8 @@ impl Participant {
     fn note_traffic(&self, delivery: &mut Delivery<'_>, out: &mut Output) {
         let (now, source) = (delivery.now, delivery.state.source_prefix);
         let routes = self.routes_of(delivery);
-        if believed(delivery, &routes).is_some_and(|peer| peer.note_traffic(now.mono)) {
+        let is_news = believed(delivery, &routes).is_some_and(|peer| peer.note_traffic(now.mono));
+        if is_news && !introduces(delivery.packet) {
             self.discover(now, out, |discovery, _, _| discovery.on_traffic(now.mono, source));
         }
     }

@@ -21,6 +21,7 @@ mod mobility;
 mod places;
 mod quiet;
 mod reliable;
+mod servers;
 mod simulator;
 mod slow_readers;
 mod timing;

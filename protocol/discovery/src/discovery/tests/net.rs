@@ -113,6 +113,8 @@ pub(super) struct Node {
     pub(super) mute_about_types: bool,
     /// By how much its clock was set back, in nanoseconds.
     pub(super) set_back: u64,
+    /// From the address of which node it sends.
+    pub(super) place: usize,
 }
 
 pub(super) struct Net {
@@ -139,6 +141,7 @@ impl Net {
             unheard: false,
             mute_about_types: false,
             set_back: 0,
+            place: index,
         };
         Self {
             nodes: configs.into_iter().enumerate().map(node).collect(),
@@ -195,7 +198,7 @@ impl Net {
             if listens && !cut && !self.rng.chance(self.loss, 1000) {
                 self.count += 1;
                 let key = (self.now + DELAY, self.count);
-                self.flying.insert(key, (to, unicast(from, 40_000), bytes.to_vec()));
+                self.flying.insert(key, (to, unicast(self.nodes[from].place, 40_000), bytes.to_vec()));
             }
         }
     }

@@ -204,3 +204,63 @@ fn who_was_introduced_is_judged_anew_by_what_it_says_itself() {
         |net: &Net, node: usize, of| net.nodes[node].discovery.participants[&prefix(of)].introduced;
     assert!(!introduced(&net, 1, 2) && !introduced(&net, 2, 1), "each has spoken itself meanwhile");
 }
+
+/// It has another address from now on, and knows.
+fn move_to(net: &mut Net, node: usize, place: usize) {
+    net.nodes[node].place = place;
+    net.with(node, |d, now, out, fx| {
+        let (metatraffic_unicast, default_unicast) = (vec![unicast(place, 7410)], vec![unicast(place, 7411)]);
+        let locators = Locators { metatraffic_unicast, default_unicast, ..d.config().locators.clone() };
+        d.set_locators(now, locators, out, fx);
+    });
+}
+
+/// Two clients of a server with other addresses at once, or one after the other; whether they know where each is after so long.
+fn both_move(verify_places: bool, gap: u64, within: u64) {
+    let mut net = net(1, 2);
+    net.nodes.iter_mut().for_each(|node| node.discovery.config.quotas.verify_places = verify_places);
+    net.add_writer(1, Default::default());
+    net.add_reader(2, Default::default());
+    net.start();
+    net.run_for(secs(100));
+    let _ = (matched(&mut net, 1), matched(&mut net, 2));
+    for (node, place) in [(1, 11), (2, 12)] {
+        move_to(&mut net, node, place);
+        net.run_for(gap);
+    }
+    net.run_for(within);
+    for (node, other, place) in [(1, 2, 12), (2, 1, 11)] {
+        let known = &net.nodes[node].discovery.participants[&prefix(other)].data.locators;
+        assert_eq!(known.metatraffic_unicast, [unicast(place, 7410)], "{verify_places} {gap}");
+        let events = matched(&mut net, node);
+        assert!(events.iter().all(|event| event.starts_with('~')), "{verify_places} {gap}: {events:?}");
+    }
+}
+
+#[test]
+fn two_that_move_at_the_same_time_are_told_where_each_is() {
+    for gap in [0, millis(1), millis(20), millis(150)] {
+        both_move(false, gap, millis(500));
+        both_move(true, gap, secs(3));
+    }
+}
+
+/// What a server queues is due at once. It does not take that for a timer that comes late, as if it had stood still itself.
+#[test]
+fn a_server_forgets_who_is_silent_while_it_introduces_others() {
+    let mut net = net(1, 3);
+    net.add_writer(1, Default::default());
+    net.add_reader(2, Default::default());
+    net.add_reader(3, Default::default());
+    for node in 0..3 {
+        net.with(node, |d, now, out, _| d.start(now, out));
+    }
+    net.run_for(secs(20));
+    net.nodes[1].cut_off = true;
+    net.run_for(secs(6));
+    net.with(3, |d, now, out, _| d.start(now, out));
+    net.run_for(millis(100));
+    assert!(known(&net, 0).contains(&3), "it is introduced now");
+    net.run_for(millis(4_400));
+    assert_eq!(known(&net, 0), [2, 3].into());
+}
