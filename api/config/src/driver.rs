@@ -444,7 +444,7 @@ mod tests {
             ("quotas.max_type_objects", "7KiB"),
             ("quotas.max_type_objects_per_participant", "7KiB"),
             ("quotas.foreign_locators", "true"),
-            ("quotas.verify_places", "true"),
+            ("quotas.verify_places", "false"),
             ("quotas.max_endpoints_per_participant", "7"),
             ("quotas.max_octets_per_participant", "7KiB"),
             ("quotas.max_opaque", "7B"),

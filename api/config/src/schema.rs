@@ -440,7 +440,7 @@ schema! {
         /// discovery. It shows that it receives at the latter only, so the others may be those of a victim.
         foreign_locators: bool = quotas().foreign_locators;
         /// Send nothing to a new place of a participant, and drop what comes in its name from there, until it has answered there.
-        /// Off by default: it was not tried with the programs of other vendors yet.
+        /// Without it an announcement alone moves a participant, and anybody may speak in its name.
         verify_places: bool = quotas().verify_places;
     }
     /// Types of topics (DDS-XTypes), see `docs/xtypes.md`.

@@ -7,6 +7,9 @@ use dunlin_qos::{Property, UserData};
 
 use crate::relay_config::{RelayConfig, RelayStats};
 
+/// UDP ports that a participant sends from; those behind the last one are 0.
+pub type SourcePorts = [u16; 4];
+
 /// Where a participant receives, in the four lists of RTPS 2.5 §8.5.3.2.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Locators {
@@ -85,7 +88,7 @@ pub struct Quotas {
     /// discovery. It shows that it receives at the latter only, so the others may be those of a victim.
     pub foreign_locators: bool,
     /// A new place of a verified participant gets nothing, and what comes in its name from there is dropped, until it has answered
-    /// there. Without this an announcement alone moves a participant.
+    /// there. Without this an announcement alone moves a participant, and anybody may speak in its name.
     pub verify_places: bool,
 }
 
@@ -113,7 +116,7 @@ impl Default for Quotas {
             max_locators: 8,
             max_properties: 64,
             foreign_locators: false,
-            verify_places: false,
+            verify_places: true,
         }
     }
 }
@@ -169,6 +172,8 @@ pub struct DiscoveryConfig {
     pub initial_announcement_period: Duration,
     /// Where this participant receives.
     pub locators: Locators,
+    /// The UDP ports from which this participant sends everything, and zeros (default: it does not say).
+    pub source_ports: SourcePorts,
     /// Kinds of locators that carry data alone, once the path was opened (default: shared memory).
     pub opened_kinds: Vec<LocatorKind>,
     /// Unicast locators of peers to announce to, whether or not they exist.
@@ -204,6 +209,7 @@ impl DiscoveryConfig {
             initial_announcements: 5,
             initial_announcement_period: Duration::from_millis(100),
             locators: Locators::default(),
+            source_ports: SourcePorts::default(),
             opened_kinds: alloc::vec![LocatorKind::SHARED_MEMORY],
             initial_peers: Vec::new(),
             spdp_destinations: Vec::new(),

@@ -10,7 +10,7 @@ use dunlin_qos::{
 };
 use dunlin_rtps::Life;
 
-use crate::config::Locators;
+use crate::config::{Locators, SourcePorts};
 use crate::content_filter::ContentFilterProperty;
 use crate::local_type::LocalType;
 
@@ -91,6 +91,8 @@ pub struct ParticipantData {
     pub behind: Option<GuidPrefix>,
     /// Where it is reached without this daemon by those who write directly, and they by it; empty unless the daemon says so.
     pub direct: Vec<Locator>,
+    /// The UDP ports that it says it sends from, and zeros; none but zeros of participants that do not say it.
+    pub source_ports: SourcePorts,
     /// Whether durations inside its QoS carry nanoseconds instead of fractions of a second.
     pub(crate) durations_in_nanoseconds: bool,
 }

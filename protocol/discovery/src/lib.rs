@@ -60,6 +60,7 @@ pub use codec::inline_qos;
 pub use config::{
     DIRECT_WRITE, DIRECT_WRITE_PROPERTY, DiscoveryConfig, DiscoveryRole, DiscoveryStats, INTEREST_EVERYTHING,
     INTEREST_PROPERTY, Locators, Quotas, ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER,
+    SourcePorts,
 };
 pub use content_filter::ContentFilterProperty;
 pub use daemon::Left;

@@ -74,7 +74,7 @@ impl Discovery {
             }
             Submessage::AckNack(acknack) if self.knows_numbers(prefix, &from, acknack) => {
                 if let Some(participant) = self.participants.get_mut(&prefix) {
-                    participant.whereabouts.speaks_from(&from);
+                    participant.whereabouts.speaks_from(&from, &participant.data.source_ports);
                 }
                 self.tell_sources(prefix, fx);
                 return;
@@ -344,7 +344,7 @@ impl Discovery {
         trial.asked.iter().filter(|asked| asked.answered).for_each(|asked| places.receives_at(&asked.place));
         if let Some((_, latest)) = &trial.claim {
             places.moved();
-            places.speaks_from(&trial.from);
+            places.speaks_from(&trial.from, &participant.data.source_ports);
             participant.latest = *latest;
         }
         let latest = participant.latest;
@@ -365,7 +365,8 @@ impl Discovery {
         // The daemon of this application says where answers to those who write directly come from.
         let by_daemon = matches!(self.config.role, DiscoveryRole::Application(_));
         let direct: &[Locator] = if by_daemon { &participant.data.direct } else { &[] };
-        if let Some(sources) = participant.whereabouts.survey(same_host, &self.config.locators, direct) {
+        let said = (direct, participant.data.source_ports);
+        if let Some(sources) = participant.whereabouts.survey(same_host, &self.config.locators, said) {
             fx.push(DiscoveryEffect::SourcesChanged { prefix, sources });
         }
     }

@@ -6,7 +6,10 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use dunlin_core::{Duration, Locator, LocatorKind, MonoTime};
 
-use crate::{config::Locators, goodbye::Latest};
+use crate::{
+    config::{Locators, SourcePorts},
+    goodbye::Latest,
+};
 
 /// Most addresses beside the announced ones from which a participant is believed to speak.
 const MAX_HEARD_AT: usize = 8;
@@ -46,11 +49,12 @@ fn is_localhost(ip: IpAddr) -> bool {
     ip == IpAddr::V4(Ipv4Addr::LOCALHOST) || ip == IpAddr::V6(Ipv6Addr::LOCALHOST)
 }
 
-/// The addresses from which a participant is believed to speak.
+/// The addresses from which a participant is believed to speak, and the ports if they can be told.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sources {
     addresses: Arc<[IpAddr]>,
     same_host: bool,
+    ports: SourcePorts,
 }
 
 impl Sources {
@@ -58,8 +62,13 @@ impl Sources {
     #[must_use]
     pub fn admit(&self, from: &Locator) -> bool {
         let Some(ip) = address(from) else { return true };
-        self.addresses.contains(&ip) || (self.same_host && is_localhost(ip))
+        let is_port = self.ports == SourcePorts::default() || is_one_of(&self.ports, from);
+        is_port && (self.addresses.contains(&ip) || (self.same_host && is_localhost(ip)))
     }
+}
+
+fn is_one_of(ports: &SourcePorts, from: &Locator) -> bool {
+    ports.iter().any(|port| *port != 0 && u32::from(*port) == from.port)
 }
 
 /// What is known of the places of a participant.
@@ -73,6 +82,8 @@ pub(crate) struct Places {
     announced: Vec<IpAddr>,
     /// From where else it has shown that it does.
     heard_at: Vec<IpAddr>,
+    /// Whether it has shown that it speaks from a port that it announces: nothing on the way writes another one.
+    keeps_ports: bool,
     sources: Sources,
     /// Its places that are not proven.
     pub(crate) trial: Option<Box<Trial>>,
@@ -87,10 +98,10 @@ pub(crate) struct Places {
 
 impl Places {
     /// The participant was verified by what came from `from`, as a whole.
-    pub(crate) fn verified(&mut self, announced: &Locators, from: &Locator) {
+    pub(crate) fn verified(&mut self, announced: &Locators, from: &Locator, ports: &SourcePorts) {
         self.proven = compact(announced.metatraffic_unicast.iter());
         self.says(announced);
-        self.speaks_from(from);
+        self.speaks_from(from, ports);
     }
 
     /// What is announced of it came from there.
@@ -116,9 +127,13 @@ impl Places {
         self.announced = compact(announced.unicast());
     }
 
-    /// It has shown that it speaks from there.
-    pub(crate) fn speaks_from(&mut self, from: &Locator) {
-        let Some(ip) = address(from).filter(|ip| !self.announced.contains(ip)) else { return };
+    /// It has shown that it speaks from there, and has announced these ports. A router may write other ones.
+    pub(crate) fn speaks_from(&mut self, from: &Locator, ports: &SourcePorts) {
+        let Some(ip) = address(from) else { return };
+        self.keeps_ports = is_one_of(ports, from);
+        if self.announced.contains(&ip) {
+            return;
+        }
         self.heard_at.retain(|known| *known != ip);
         if self.heard_at.len() >= MAX_HEARD_AT {
             self.heard_at.remove(0);
@@ -151,13 +166,19 @@ impl Places {
     }
 
     /// Brings the sources up to date; the new ones if they have changed.
-    pub(crate) fn survey(&mut self, same_host: bool, own: &Locators, direct: &[Locator]) -> Option<Sources> {
+    pub(crate) fn survey(
+        &mut self,
+        same_host: bool,
+        own: &Locators,
+        (direct, ports): (&[Locator], SourcePorts),
+    ) -> Option<Sources> {
         let of_host = own.unicast().filter(|_| same_host).chain(direct).filter_map(address);
         let mut addresses: Vec<IpAddr> = self.announced.iter().chain(&self.heard_at).copied().collect();
         addresses.extend(of_host);
         addresses.sort_unstable();
         addresses.dedup();
-        let sources = Sources { addresses: addresses.into(), same_host };
+        let ports = if self.keeps_ports { ports } else { SourcePorts::default() };
+        let sources = Sources { addresses: addresses.into(), same_host, ports };
         if self.sources == sources {
             return None;
         }
@@ -341,23 +362,50 @@ mod tests {
     #[test]
     fn a_participant_speaks_from_where_it_says_and_where_it_was_verified() {
         let mut places = Places::default();
-        places.verified(&announced(&[1, 2]), &at(3));
-        let sources = places.survey(false, &announced(&[7]), &[]).expect("they are news");
+        places.verified(&announced(&[1, 2]), &at(3), &[0; 4]);
+        let sources = places.survey(false, &announced(&[7]), (&[], [0; 4])).expect("they are news");
         let admitted = |sources: &Sources| (1..8).filter(|n| sources.admit(&at(*n))).collect::<Vec<_>>();
         assert_eq!(admitted(&sources), [1, 2, 3]);
-        assert!(places.survey(false, &announced(&[7]), &[]).is_none(), "they have not changed");
+        assert!(places.survey(false, &announced(&[7]), (&[], [0; 4])).is_none(), "they have not changed");
         let loopback = Locator::udp_v4(Ipv4Addr::LOCALHOST, 1);
         assert!(!sources.admit(&loopback) && sources.admit(&Locator::LOCAL));
         assert!(
             sources.admit(&Locator::shared_memory([1; 8], 2)),
             "a path that was opened shows who is there"
         );
-        let of_host = places.survey(true, &announced(&[7]), &[]).expect("it is on this host");
+        let of_host = places.survey(true, &announced(&[7]), (&[], [0; 4])).expect("it is on this host");
         let another = Locator::udp_v4(Ipv4Addr::new(127, 0, 0, 66), 1);
         assert!(!of_host.admit(&another), "anybody of this host may be there");
         assert!(of_host.admit(&loopback) && admitted(&of_host) == [1, 2, 3, 7]);
-        (20..40).for_each(|n| places.speaks_from(&at(n)));
+        (20..40).for_each(|n| places.speaks_from(&at(n), &[0; 4]));
         assert!(places.heard_at.len() == MAX_HEARD_AT && places.heard_at.contains(&at(39).ip().unwrap()));
+    }
+
+    #[test]
+    fn ports_are_compared_once_one_of_them_was_seen() {
+        let (here, ports) = (Locator { port: 5_001, ..at(1) }, [5_000, 5_001, 0, 0]);
+        let admitted = |places: &mut Places, of_places: &[u8]| {
+            places.survey(true, &announced(of_places), (&[], ports)).expect("they are news")
+        };
+        let mut places = Places::default();
+        places.verified(&announced(&[1]), &here, &ports);
+        let sources = admitted(&mut places, &[7]);
+        let from = |ip: u8, port: u32| Locator { port, ..at(ip) };
+        assert!(
+            sources.admit(&from(1, 5_000))
+                && sources.admit(&from(1, 5_001))
+                && sources.admit(&from(7, 5_000))
+        );
+        assert!(!sources.admit(&at(1)) && !sources.admit(&from(1, 0)) && !sources.admit(&from(2, 5_000)));
+        let loopback = |port| Locator::udp_v4(Ipv4Addr::LOCALHOST, port);
+        assert!(sources.admit(&loopback(5_000)) && !sources.admit(&loopback(5_002)), "of the same host");
+        assert!(sources.admit(&Locator::tcp(Ipv4Addr::LOCALHOST.into(), 9)), "a path that was opened");
+        places.speaks_from(&at(1), &ports);
+        let sources = admitted(&mut places, &[7]);
+        assert!(sources.admit(&at(1)) && sources.admit(&from(1, 9)), "something on the way writes others");
+        let mut translated = Places::default();
+        translated.verified(&announced(&[1]), &at(1), &ports);
+        assert!(admitted(&mut translated, &[7]).admit(&from(1, 9)), "the same from the start");
     }
 
     #[test]

@@ -248,7 +248,8 @@ impl Discovery {
         debug_assert!(participant.unverified.is_some(), "it is verified once");
         let Some(unverified) = participant.unverified.take() else { return };
         participant.renew(now.mono);
-        participant.whereabouts.verified(&participant.announced, from);
+        let ports = participant.data.source_ports;
+        participant.whereabouts.verified(&participant.announced, from, &ports);
         let data = alloc::sync::Arc::clone(&participant.data);
         if self.lost.forget(prefix) {
             self.keep_for_lost();

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use dunlin_cdr::{TypeRef, TypeSupport};
 use dunlin_core::{DomainId, Duration, GuidPrefix, Locator, LocatorKind, Paths, defaults};
-use dunlin_discovery::{DiscoveryRole, EndpointLocators, LocalType, Locators, Quotas};
+use dunlin_discovery::{DiscoveryRole, EndpointLocators, LocalType, Locators, Quotas, SourcePorts};
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, QosError, SubscriberQos, TopicData,
 };
@@ -23,6 +23,8 @@ pub struct ParticipantConfig {
     pub domain_tag: String,
     /// Where the participant receives.
     pub locators: Locators,
+    /// The UDP ports from which everything is sent, and zeros (default: unknown).
+    pub source_ports: SourcePorts,
     /// Kinds of locators that carry data alone, once the path was opened (default: shared memory).
     pub opened_kinds: Vec<LocatorKind>,
     /// Unicast locators to announce to, whether or not a participant listens there.
@@ -64,6 +66,7 @@ impl ParticipantConfig {
             domain_id,
             domain_tag: String::new(),
             locators: Locators::default(),
+            source_ports: SourcePorts::default(),
             opened_kinds: alloc::vec![LocatorKind::SHARED_MEMORY],
             initial_peers: Vec::new(),
             spdp_destinations: Vec::new(),

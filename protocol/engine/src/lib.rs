@@ -85,7 +85,7 @@ pub use dunlin_discovery::{
     Band, BandStats, ContentFilterProperty, DIRECT_WRITE, DIRECT_WRITE_PROPERTY, DiscoveryRole,
     EndpointLocators, INTEREST_EVERYTHING, INTEREST_PROPERTY, KnownType, Limit, LocalType, Locators,
     MAX_BANDS, Quotas, ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER, RelayConfig, RelayStats,
-    Shaping, TypeDiscovery,
+    Shaping, SourcePorts, TypeDiscovery,
 };
 pub use dunlin_rtps::{ReaderStats, ReceiveRoom, WriterStats};
 

@@ -285,6 +285,16 @@ fn opened_kinds(transport: &dyn Transport) -> Vec<LocatorKind> {
     kinds
 }
 
+/// Those that everything is sent from; none if they are more than can be announced.
+fn source_ports(transport: &dyn Transport) -> [u16; 4] {
+    let mut ports = [0; 4];
+    let own = transport.source_ports();
+    if own.len() <= ports.len() {
+        ports.iter_mut().zip(own).for_each(|(port, own)| *port = own);
+    }
+    ports
+}
+
 fn make_member(
     config: &DriverConfig,
     sink: Arc<dyn EventSink>,
@@ -299,6 +309,7 @@ fn make_member(
         domain_tag: config.domain_tag.clone(),
         opened_kinds: opened_kinds(&**transport),
         locators: receive_group::locators(&**transport),
+        source_ports: source_ports(&**transport),
         initial_peers: config.initial_peers.clone(),
         spdp_destinations: transport.announce_to(),
         broadcasts: !config.udp.broadcast.is_empty(),

@@ -174,6 +174,10 @@ impl Transport for ShmTransport {
         }
     }
 
+    fn source_ports(&self) -> Vec<u16> {
+        self.inner.source_ports()
+    }
+
     fn receive_room(&self) -> usize {
         self.inner.receive_room()
     }

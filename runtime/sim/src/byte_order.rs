@@ -184,7 +184,8 @@ fn turn_value(turn: &mut Turn<'_>, id: u16, at: usize, len: usize) {
         | pid::GROUP_ENTITYID
         | pid::RELATED_ENTITY_GUID
         | pid::EXPECTS_INLINE_QOS
-        | pid::TYPE_INFORMATION => {}
+        | pid::TYPE_INFORMATION
+        | pid::vendor::SOURCE_PORTS => {}
         // A word, then octets.
         pid::TOPIC_NAME
         | pid::TYPE_NAME

@@ -81,6 +81,9 @@ impl NodeConfig {
                 default_multicast: group(user_group),
             };
         }
+        if let Some(own) = config.locators.metatraffic_unicast.first() {
+            config.source_ports = [u16::try_from(own.port).unwrap_or(0), 0, 0, 0];
+        }
         if config.spdp_destinations.is_empty() {
             config.spdp_destinations = group(meta_group);
         }

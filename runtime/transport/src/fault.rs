@@ -339,6 +339,10 @@ impl Transport for Fault {
         self.shared.inner.path(to)
     }
 
+    fn source_ports(&self) -> Vec<u16> {
+        self.shared.inner.source_ports()
+    }
+
     fn receive_room(&self) -> usize {
         self.shared.inner.receive_room()
     }

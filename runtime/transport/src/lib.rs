@@ -125,6 +125,12 @@ pub trait Transport: Send + Sync {
     /// Where this end can be reached now.
     fn locators(&self) -> Locators;
 
+    /// The ports that everything is sent from which goes by UDP, if no others are ever used; the same for the life of the transport.
+    /// Others believe what comes in the participant's name only if it comes from one of them.
+    fn source_ports(&self) -> Vec<u16> {
+        Vec::new()
+    }
+
     /// Where a participant announces itself so that others which know nothing of it find it.
     fn announce_to(&self) -> Vec<Locator> {
         self.locators().metatraffic_multicast

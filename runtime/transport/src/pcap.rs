@@ -262,6 +262,10 @@ impl Transport for Pcap {
         self.inner.path(to)
     }
 
+    fn source_ports(&self) -> Vec<u16> {
+        self.inner.source_ports()
+    }
+
     fn receive_room(&self) -> usize {
         self.inner.receive_room()
     }

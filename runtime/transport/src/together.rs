@@ -101,6 +101,10 @@ impl Transport for Together {
         locators
     }
 
+    fn source_ports(&self) -> Vec<u16> {
+        self.all.iter().flat_map(|transport| transport.source_ports()).collect()
+    }
+
     fn announce_to(&self) -> Vec<Locator> {
         self.all.iter().flat_map(|transport| transport.announce_to()).collect()
     }

@@ -58,6 +58,13 @@ pub(crate) fn open(family: Family) -> io::Result<Socket> {
     Ok(socket)
 }
 
+/// Binds a socket to a port that is free, as sending would, so that the port is known before; which one.
+pub(crate) fn any_port(socket: &Socket, family: Family) -> io::Result<u16> {
+    socket.bind(&SocketAddr::new(any(family), 0).into())?;
+    let place = socket.local_addr()?.as_socket();
+    place.map(|place| place.port()).ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
+}
+
 fn bind_alone(family: Family, address: IpAddr, port: u16) -> io::Result<Socket> {
     let socket = open(family)?;
     socket.bind(&SocketAddr::new(address, port).into())?;

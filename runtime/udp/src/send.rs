@@ -25,6 +25,8 @@ pub(crate) struct Sender {
     v4: Option<Port>,
     v6: Option<Port>,
     broadcast: Option<Broadcast>,
+    /// The ports that everything is sent from.
+    pub(crate) source_ports: Vec<u16>,
     /// Sentences about buffers that came out too small.
     pub(crate) notes: Vec<String>,
 }
@@ -45,9 +47,13 @@ enum Outcome {
 impl Sender {
     pub(crate) fn open(config: &UdpConfig) -> io::Result<Self> {
         let broadcast = Broadcast::open(config)?;
-        let mut sender = Self { v4: None, v6: None, broadcast, notes: Vec::new() };
+        let broadcasts_from =
+            broadcast.as_ref().map(|it| bind::any_port(&it.socket, Family::V4)).transpose()?;
+        let source_ports = broadcasts_from.into_iter().collect();
+        let mut sender = Self { v4: None, v6: None, broadcast, source_ports, notes: Vec::new() };
         for family in config.families() {
             let socket = bind::open(family)?;
+            sender.source_ports.push(bind::any_port(&socket, family)?);
             sender.notes.extend(buffers::set_send(&socket, config.send_buffer)?.map(|s| s.to_string()));
             let ttl = u32::from(config.multicast_ttl);
             // Looping back is how participants on one host hear each other.

@@ -278,6 +278,10 @@ impl Transport for UdpTransport {
         self.routes().locators.clone()
     }
 
+    fn source_ports(&self) -> Vec<u16> {
+        self.sender.source_ports.clone()
+    }
+
     fn announce_to(&self) -> Vec<Locator> {
         self.routes().announce_to.clone()
     }

@@ -131,7 +131,8 @@ fn first_generation(name: Seed) -> Scenario {
         calm(&mut Dice::new(seed, 9), &endpoints, &mut faults, lasts);
     }
     let base = base(&mut dice);
-    let verifies_places = false;
+    // So that both stay tried: by default they do.
+    let verifies_places = seed % 8 != 7;
     Scenario { seed: name, lasts, base, nodes, endpoints, groups: Vec::new(), faults, verifies_places }
 }
 

@@ -9,7 +9,7 @@ use dunlin_wire::{Endianness, ParameterList, ParameterListBuilder, pid};
 
 use super::values::{DecodeError, Rules, Value};
 use crate::{
-    config::{DiscoveryConfig, Locators, Quotas},
+    config::{DiscoveryConfig, Locators, Quotas, SourcePorts},
     data::{ParticipantData, builtin},
 };
 
@@ -49,9 +49,15 @@ pub(crate) fn decode_participant(
             .find(pid::vendor::BEHIND_DAEMON)
             .and_then(|value| Some(GuidPrefix(*value.first_chunk()?))),
         direct: Vec::new(),
+        source_ports: SourcePorts::default(),
         durations_in_nanoseconds: false,
     };
     data.durations_in_nanoseconds = qos_durations_in_nanoseconds(&list, data.vendor);
+    if data.vendor.does(Behaviour::SpeaksDunlin)
+        && let Some(value) = list.find(pid::vendor::SOURCE_PORTS)
+    {
+        data.source_ports = source_ports(value);
+    }
     // The lease is not inside QoS, so the sender's habit there does not apply to it.
     let lease_in_nanoseconds =
         data.vendor.does_in(data.protocol_version, Behaviour::WritesNanosecondsInLease);
@@ -65,6 +71,15 @@ pub(crate) fn decode_participant(
         return Err(DecodeError::Malformed);
     }
     Ok(data)
+}
+
+/// The ports that are none would let what has none be compared with others.
+fn source_ports(value: &[u8]) -> SourcePorts {
+    let (pairs, _) = value.as_chunks();
+    let mut ports = SourcePorts::default();
+    let named = pairs.iter().map(|pair| u16::from_be_bytes(*pair)).filter(|port| *port != 0);
+    ports.iter_mut().zip(named).for_each(|(port, named)| *port = named);
+    ports
 }
 
 fn version(list: &ParameterList<'_>) -> Result<ProtocolVersion, DecodeError> {
@@ -139,6 +154,11 @@ pub(crate) fn encode_participant(config: &DiscoveryConfig) -> Vec<u8> {
     put_locators(&mut list, pid::METATRAFFIC_MULTICAST_LOCATOR, &locators.metatraffic_multicast);
     put_locators(&mut list, pid::DEFAULT_UNICAST_LOCATOR, &locators.default_unicast);
     put_locators(&mut list, pid::DEFAULT_MULTICAST_LOCATOR, &locators.default_multicast);
+    let ports = config.source_ports.map(u16::to_be_bytes);
+    let ports = ports.get(..config.source_ports.iter().take_while(|port| **port != 0).count());
+    if let Some(ports) = ports.filter(|ports| !ports.is_empty()) {
+        list.put_bytes(pid::vendor::SOURCE_PORTS, ports.as_flattened());
+    }
     if !config.entity_name.is_empty() {
         list.put_string(pid::ENTITY_NAME, &config.entity_name);
     }

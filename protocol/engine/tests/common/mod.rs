@@ -142,6 +142,8 @@ pub struct Node {
     address: Ipv4Addr,
     /// What it sends comes from there, if from elsewhere.
     pub speaks_from: Option<Ipv4Addr>,
+    /// The port that its datagrams come from.
+    pub source_port: u16,
     /// Cut off from the others.
     pub isolated: bool,
 }
@@ -219,6 +221,7 @@ impl Net {
             events: vec![],
             address: address(index),
             speaks_from: None,
+            source_port: 7410,
             isolated: false,
         };
         Self {
@@ -341,7 +344,7 @@ impl Net {
             return;
         }
         let node = &self.nodes[source];
-        let from = Locator::udp_v4(node.speaks_from.unwrap_or(node.address), 7410);
+        let from = Locator::udp_v4(node.speaks_from.unwrap_or(node.address), node.source_port);
         for target in 0..self.nodes.len() {
             let address = self.nodes[target].address;
             let hit = match destination.ip() {

@@ -123,14 +123,12 @@ impl Target {
     }
 }
 
-/// Each of them silences the stream for seconds, or for good, when it comes from where the peer is.
-#[test]
-fn a_stranger_does_not_speak_in_the_name_of_a_peer() {
-    let mut target = Target::new();
+/// Everything is said in the name of the peer by somebody at `from`, and changes nothing.
+fn says_everything(target: &mut Target, from: Locator) {
     for n in 0..target.forgeries().len() {
         let bytes = target.forgeries().swap_remove(n);
         for _ in 0..3 {
-            let answer = target.attack_from(ELSEWHERE, &bytes);
+            let answer = target.attack_at(from, &bytes);
             let to_stranger = |to: &Locator| to.ip() == Some(IpAddr::V4(ELSEWHERE));
             assert!(answer.octets <= 3 * bytes.len(), "{n}: {answer:?}");
             assert!(n == 7 || !answer.destinations.iter().any(to_stranger), "{n}: {answer:?}");
@@ -140,6 +138,40 @@ fn a_stranger_does_not_speak_in_the_name_of_a_peer() {
     assert_eq!(target.reader.stats().lost, 0);
     assert_eq!((target.reader.matched_writers().len(), target.writer.matched_readers().len()), (1, 1));
     assert!(target.stats().misplaced >= 12 && target.stats().discovery.misplaced >= 12, "they are counted");
+}
+
+/// Each of them silences the stream for seconds, or for good, when it comes from where the peer is.
+#[test]
+fn a_stranger_does_not_speak_in_the_name_of_a_peer() {
+    says_everything(&mut Target::new(), Locator::udp_v4(ELSEWHERE, 7410));
+}
+
+/// Another process at the peer's address has another port.
+#[test]
+fn a_process_of_the_same_host_does_not_speak_in_the_name_of_a_peer() {
+    says_everything(&mut Target::new(), Locator::udp_v4(Ipv4Addr::new(10, 0, 0, 2), 40_000));
+}
+
+/// A router writes other ports into what the peer sends, as it shows when it is verified: then it is believed from any.
+#[test]
+fn a_peer_whose_ports_are_translated_is_heard() {
+    let mut target = Target::with_source_ports([5_000, 5_001, 0, 0]);
+    target.net.nodes[PEER].source_port = 6_000;
+    target.talks_on();
+    assert_eq!((target.stats().misplaced, target.stats().discovery.misplaced), (0, 0));
+}
+
+/// A router begins to write other ports, or forgets which ones it has written.
+#[test]
+fn a_peer_that_begins_to_speak_from_another_port_is_asked_and_believed() {
+    let mut target = Target::new();
+    target.net.nodes[PEER].source_port = 6_000;
+    target.stream(50);
+    target.net.settle();
+    assert_eq!(target.writer.acked_by_all(), target.writer.last_sn());
+    assert!(target.stats().misplaced > 0, "at first it was not believed");
+    target.net.take(PEER, &Arc::clone(&target.peer_reader));
+    target.talks_on();
 }
 
 /// INFO_SRC names another source in the middle of a message of somebody else.
@@ -263,7 +295,6 @@ fn a_peer_that_has_forgotten_this_one_is_found_where_it_went() {
     let place = |address| Locator::udp_v4(address, 7410);
     let mut net = Net::with_configs((0..2).map(|index| {
         let mut config = config(index);
-        config.quotas.verify_places = true;
         config.locators.metatraffic_multicast.clear();
         config.spdp_destinations.clear();
         config.initial_peers = if index == PEER { vec![place(Ipv4Addr::new(10, 0, 0, 1))] } else { vec![] };

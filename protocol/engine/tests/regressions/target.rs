@@ -8,7 +8,7 @@ use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{
     Duration, EntityId, GuidPrefix, Locator, ProtocolVersion, SequenceNumber, SequenceNumberSet, VendorId,
 };
-use dunlin_engine::{Event, Output, ParticipantStats, ReaderSlot, WriterSlot};
+use dunlin_engine::{Event, Output, ParticipantStats, ReaderSlot, SourcePorts, WriterSlot};
 use dunlin_qos::{DataReaderQos, DataWriterQos};
 use dunlin_wire::{
     AckNack, DataSpec, Header, Message, MessageBuilder, ParameterListBuilder, PayloadSpec, Submessage,
@@ -63,9 +63,14 @@ pub struct Target {
 impl Target {
     /// The two are matched in both directions and have exchanged a sample.
     pub fn new() -> Self {
+        Self::with_source_ports([7410, 0, 0, 0])
+    }
+
+    /// The same; both say that they send from these ports. They send from 7410.
+    pub fn with_source_ports(source_ports: SourcePorts) -> Self {
         let mut net = Net::with_configs((0..2).map(|index| {
             let mut config = config(index);
-            config.quotas.verify_places = true;
+            config.source_ports = source_ports;
             config
         }));
         net.record = Some(vec![]);
@@ -118,10 +123,13 @@ impl Target {
     }
 
     pub fn attack_from(&mut self, from: Ipv4Addr, bytes: &[u8]) -> Answer {
+        self.attack_at(Locator::udp_v4(from, 7410), bytes)
+    }
+
+    pub fn attack_at(&mut self, from: Locator, bytes: &[u8]) -> Answer {
         let (now, mut out) = (self.net.clock(), Output::new());
         let packet = SharedBytes::copy_from(bytes);
         let participant = &self.net.nodes[VICTIM].participant;
-        let from = Locator::udp_v4(from, 7410);
         let used = allocation_counter::measure(|| participant.on_datagram(now, from, &packet, &mut out));
         let sent = out.outbox.datagrams().map(|datagram| datagram.len() * datagram.destinations().len());
         let octets = sent.sum();

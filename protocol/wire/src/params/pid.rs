@@ -208,6 +208,8 @@ pub mod vendor {
     /// Dunlin, SPDP, what a daemon says of a participant: a locator where it takes data, or sends from and takes answers, without this
     /// daemon.
     pub const DIRECT_LOCATOR: u16 = 0x8d04;
+    /// Dunlin, SPDP: the UDP ports that a participant sends from, two octets each, the high one first.
+    pub const SOURCE_PORTS: u16 = 0x8d05;
     /// OpenDDS, SPDP: `u32` flags.
     pub const OPENDDS_PARTICIPANT_FLAGS: u16 = 0xb005;
     /// Bit of [`OPENDDS_PARTICIPANT_FLAGS`]: durations inside QoS are written as RTPS fractions, not as nanoseconds.
