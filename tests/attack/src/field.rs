@@ -18,6 +18,7 @@ use dunlin_core::Guid;
 use crate::pair::{RATE, Ready, Report};
 use crate::peer::{HEADERS, Peer, Traffic};
 use crate::places::{Channel, Places, Side, Speaks, Way, has_own_network};
+use crate::raw::{Raw, ports_of};
 
 /// Ports that the bystander listens on, one after the other.
 const BYSTANDER_PORTS: u16 = 16;
@@ -194,6 +195,35 @@ impl Drop for Folder {
     }
 }
 
+/// Somebody who writes the sockets that the two send from as the source of his datagrams.
+#[derive(Debug)]
+struct Forger {
+    raw: Raw,
+    reader: SocketAddr,
+    writer: SocketAddr,
+}
+
+impl Forger {
+    fn new(places: Places, [reader, writer]: [&Running; 2]) -> Result<Self> {
+        let ipv6 = places.way == Way::Ipv6;
+        let of = |running: &Running, side: Side| -> Result<SocketAddr> {
+            let ports = ports_of(running.id(), ipv6)?;
+            // What is sent goes out of a socket beside those of the domain, if there is one.
+            let own = places.domain_ports();
+            let other = ports.iter().find(|port| !own.contains(*port)).copied();
+            let port = other.unwrap_or(places.of(side, Channel::Metatraffic).port());
+            Ok(SocketAddr::new(places.pair(), port))
+        };
+        let (reader, writer) = (of(reader, Side::Reader)?, of(writer, Side::Writer)?);
+        Ok(Self { raw: Raw::open(ipv6)?, reader, writer })
+    }
+
+    /// What one gets comes from the other.
+    fn send(&self, side: Side, to: SocketAddr, bytes: &[u8]) -> bool {
+        self.raw.send(if side == Side::Reader { self.writer } else { self.reader }, to, bytes)
+    }
+}
+
 /// The scene of an attack.
 #[derive(Debug)]
 pub struct Field {
@@ -207,6 +237,8 @@ pub struct Field {
     bystander: Listener,
     listener: Option<Listener>,
     socket: UdpSocket,
+    /// Speaks as the socket of one of the pair.
+    forger: Option<Forger>,
     traffic: Arc<Traffic>,
     network: Option<u64>,
     seconds: u64,
@@ -236,7 +268,7 @@ impl Field {
         fs::create_dir_all(&folder)?;
         let folder = Folder(folder);
         let bystander = Listener::new(places.bystander(), BYSTANDER_PORT..BYSTANDER_PORT + BYSTANDER_PORTS)?;
-        let address = if speaks == Speaks::AsThePair { places.pair() } else { places.attacker() };
+        let address = if speaks == Speaks::Elsewhere { places.attacker() } else { places.pair() };
         let socket = UdpSocket::bind((address, 0))?;
         let mut reader = Running::start(make, Side::Reader, places, seconds, &folder.0)?;
         reader.wait_ready()?;
@@ -244,6 +276,8 @@ impl Field {
         writer.wait_ready()?;
         let end = Instant::now() + Duration::from_secs(seconds).saturating_sub(CALM);
         let (traffic, network) = (Arc::default(), network());
+        let forges = (speaks == Speaks::AsThePair).then_some(());
+        let forger = forges.map(|()| Forger::new(places, [&reader, &writer])).transpose()?;
         let mut field = Self {
             places,
             reader,
@@ -252,6 +286,7 @@ impl Field {
             bystander,
             listener: None,
             socket,
+            forger,
             traffic,
             network,
             seconds,
@@ -316,8 +351,13 @@ impl Field {
 
     /// Sends a datagram from the attacker's address to a side. What the kernel has no room for is not sent.
     pub fn send(&self, side: Side, channel: Channel, bytes: &[u8]) {
-        if let Ok(len) = self.socket.send_to(bytes, self.places.of(side, channel)) {
-            self.traffic.sent.fetch_add(len as u64, Relaxed);
+        let to = self.places.of(side, channel);
+        let sent = match &self.forger {
+            Some(forger) => forger.send(side, to, bytes),
+            None => self.socket.send_to(bytes, to).is_ok(),
+        };
+        if sent {
+            self.traffic.sent.fetch_add(bytes.len() as u64, Relaxed);
         }
     }
 

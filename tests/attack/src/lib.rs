@@ -14,6 +14,7 @@ pub mod forge;
 pub mod pair;
 pub mod peer;
 pub mod places;
+pub mod raw;
 pub mod report;
 pub mod run;
 pub mod streams;

@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use dunlin_attack::attacks::{ATTACKS, Attack};
 use dunlin_attack::field::Make;
 use dunlin_attack::pair::{self, Task};
-use dunlin_attack::places::{OWN_NETWORK, Places, SET_UP, Side, Way, has_own_network};
+use dunlin_attack::places::{OWN_NETWORK, Places, SET_UP, Side, Speaks, Way, has_own_network};
 use dunlin_attack::report;
 use dunlin_attack::run::{Outcome, Runner};
 
@@ -87,7 +87,7 @@ fn main() -> Result<()> {
 }
 
 fn attack(arguments: &Attacking) -> Result<()> {
-    let chosen: Vec<_> = ATTACKS.iter().filter(|attack| arguments.wants(attack)).collect();
+    let mut chosen: Vec<_> = ATTACKS.iter().filter(|attack| arguments.wants(attack)).collect();
     ensure!(!chosen.is_empty(), "no attack has such a name");
     if arguments.list {
         chosen.iter().for_each(|attack| println!("{}", attack.name));
@@ -98,9 +98,9 @@ fn attack(arguments: &Attacking) -> Result<()> {
             return in_own_network();
         }
         println!("without a network namespace: octets between the two are not counted");
-        println!(
-            "    over IPv6 the attacker has the pair's address, so that what he says in its name is believed"
-        );
+        println!("    and sources are not forged: attacks that do that are left out");
+        println!("    over IPv6 the attacker has the pair's address, but not its ports");
+        chosen.retain(|attack| attack.speaks != Speaks::AsThePair);
     }
     let mut runner = Runner::new(Make::Dunlin(std::env::current_exe()?), arguments.domain);
     let mut other = arguments.against.map(|Other::Cyclone| cyclone()).transpose()?;

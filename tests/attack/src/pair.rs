@@ -101,7 +101,6 @@ fn participant(task: &Task, side: Side) -> Result<DomainParticipant> {
     config.set("network.udp", if way == Way::Tcp { "false" } else { "true" })?;
     config.set("tcp.enabled", if way == Way::Tcp { "true" } else { "false" })?;
     config.set("tcp.port", &task.places.tcp(side).port().to_string())?;
-    config.set("quotas.verify_places", "true")?;
     config.set("logging.filter", "off")?;
     let other = if side == Side::Reader { Side::Writer } else { Side::Reader };
     let place = task.places.of(other, Channel::Metatraffic);

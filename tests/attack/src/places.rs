@@ -2,6 +2,7 @@
 //! so many.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::Range;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -38,7 +39,9 @@ pub enum Way {
 pub enum Speaks {
     /// From his own address.
     Elsewhere,
-    /// From that of the pair: he forges sources, or is on the same host.
+    /// From another socket at the address of the pair: he is on the same host.
+    BesideThePair,
+    /// From the very socket of the one in whose name it is: he forges sources.
     AsThePair,
 }
 
@@ -92,6 +95,12 @@ impl Places {
             Way::Ipv6 => Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, ipv6).into(),
             _ => Ipv4Addr::new(127, 0, 0, ipv4).into(),
         }
+    }
+
+    /// The well-known ports of the domain.
+    pub fn domain_ports(&self) -> Range<u16> {
+        let first = 7_400 + 250 * self.domain;
+        first..first + 250
     }
 
     /// A socket of a side (RTPS 2.5 §9.6.2).
