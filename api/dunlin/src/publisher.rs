@@ -195,7 +195,7 @@ impl DomainParticipant {
         qos: impl Into<EntityQos<'q, PublisherQos>>,
     ) -> Result<Publisher, CreateEntityError> {
         let qos = qos.into().or_else(|| self.default_publisher_qos());
-        Publisher::new(Arc::clone(&self.inner()), &qos)
+        Publisher::new(Arc::clone(self.inner()), &qos)
     }
 }
 

@@ -203,7 +203,7 @@ impl DomainParticipant {
         qos: impl Into<EntityQos<'q, SubscriberQos>>,
     ) -> Result<Subscriber, CreateEntityError> {
         let qos = qos.into().or_else(|| self.default_subscriber_qos());
-        Subscriber::new(Arc::clone(&self.inner()), &qos)
+        Subscriber::new(Arc::clone(self.inner()), &qos)
     }
 }
 

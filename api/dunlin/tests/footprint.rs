@@ -16,7 +16,7 @@ use std::ops::Range;
 const ALONE: usize = 500;
 const THOUSAND: usize = 8_500;
 
-/// KiB that a thousand content filters and queries on types known at run time may leave behind; their descriptions have five
+/// KiB that a thousand content filters and queries on types known at run time may leave behind; their descriptions have nine
 /// times as many.
 const LEFT_BEHIND: usize = 1_500;
 

@@ -280,7 +280,7 @@ fn what_an_older_sender_lacks_is_missing() {
         assert_eq!(value("c"), Ok(Located::Absent));
         assert_eq!(value("d"), Err(CdrError::MissingMember { id: 3 }));
     }
-    let default = structure::<Newer>().member(1).unwrap().write_default.unwrap();
+    let default = structure::<Newer>().member(1).unwrap().write_default.clone().unwrap();
     let mut out = Vec::new();
     default.write(&mut Encoder::new(&mut out, Representation::Xcdr2, Endianness::Big)).unwrap();
     assert_eq!(out, [0, 0, 0, 0, 0, 0, 0, 7]);
