@@ -1,6 +1,8 @@
-//! Reliable samples of 100 KB over TCP and TLS, beside a bare socket and bare TLS in the same run, all over loopback.
+//! Reliable samples over TCP and TLS, beside a bare socket and bare TLS in the same run, and beside UDP and shared memory; all
+//! over loopback.
 //!
-//! `cargo run --release -p dunlin --features tls --example tcp_throughput [SECONDS]`; rounds of each alternate, and the median counts.
+//! `cargo run --release -p dunlin --features tls --example tcp_throughput [SECONDS [OCTETS]...]`; rounds of each alternate, and
+//! the median counts. 100,000 octets by default.
 
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DdsType, DomainParticipant};
@@ -13,7 +15,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const LEN: usize = 100_000;
 const ROUNDS: usize = 5;
 
 #[derive(DdsType, Clone, Debug, Default)]
@@ -24,7 +25,12 @@ struct Block {
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// Octets per second that a stream carries from one thread to another.
-fn stream(mut from: impl Write, mut to: impl Read + Send + 'static, time: Duration) -> Result<f64> {
+fn stream(
+    len: usize,
+    mut from: impl Write,
+    mut to: impl Read + Send + 'static,
+    time: Duration,
+) -> Result<f64> {
     let reader = std::thread::spawn(move || {
         let (mut buffer, mut total) = (vec![0; 256 << 10], 0_usize);
         let start = Instant::now();
@@ -36,7 +42,7 @@ fn stream(mut from: impl Write, mut to: impl Read + Send + 'static, time: Durati
         }
         total as f64 / start.elapsed().as_secs_f64()
     });
-    let block = vec![7; LEN];
+    let block = vec![7; len];
     // It ends with an error, when nobody reads any more.
     while from.write_all(&block).is_ok() {}
     reader.join().map_err(|_| "the reader panicked".into())
@@ -50,12 +56,12 @@ fn sockets() -> Result<(TcpStream, TcpStream)> {
     Ok((one, other))
 }
 
-fn bare(time: Duration) -> Result<f64> {
+fn bare(len: usize, time: Duration) -> Result<f64> {
     let (one, other) = sockets()?;
-    stream(one, other, time)
+    stream(len, one, other, time)
 }
 
-fn bare_tls(folder: &Path, time: Duration) -> Result<f64> {
+fn bare_tls(len: usize, folder: &Path, time: Duration) -> Result<f64> {
     let (one, other) = sockets()?;
     let read = |name: &str| -> Result<Vec<CertificateDer<'static>>> {
         Ok(CertificateDer::pem_file_iter(folder.join(name))?.collect::<std::result::Result<_, _>>()?)
@@ -70,21 +76,36 @@ fn bare_tls(folder: &Path, time: Duration) -> Result<f64> {
         .with_single_cert(read("own.pem")?, PrivateKeyDer::from_pem_file(folder.join("own.key"))?)?;
     let client = rustls::ClientConnection::new(Arc::new(client), ServerName::try_from("127.0.0.1")?)?;
     let server = rustls::ServerConnection::new(Arc::new(server))?;
-    stream(rustls::StreamOwned::new(client, one), rustls::StreamOwned::new(server, other), time)
+    stream(len, rustls::StreamOwned::new(client, one), rustls::StreamOwned::new(server, other), time)
 }
 
-fn participant(domain: u32, tls: Option<&Path>) -> Result<DomainParticipant> {
+/// How samples go.
+#[derive(Clone, Copy)]
+enum Way<'f> {
+    Tcp,
+    /// Taken as they came, not decoded.
+    Payloads,
+    /// With the certificates in a folder.
+    Tls(&'f Path),
+    Udp,
+    SharedMemory,
+}
+
+/// A participant; `connections` differ, so that two of a process have sockets and threads of their own, as in two processes.
+fn participant(domain: u32, way: Way<'_>, connections: u32) -> Result<DomainParticipant> {
     let mut config = Config::default();
-    for (key, value) in [
-        ("network.interfaces", "lo"),
-        ("network.udp", "false"),
-        ("shared_memory.enabled", "false"),
-        ("tcp.enabled", "true"),
-        ("discovery.peers", "tcp://127.0.0.1"),
-    ] {
-        config.set(key, value)?;
+    config.set("network.interfaces", "lo")?;
+    config.set("shared_memory.enabled", if matches!(way, Way::SharedMemory) { "true" } else { "false" })?;
+    config.set("shared_memory.in_process", "false")?;
+    if let Way::Tcp | Way::Payloads | Way::Tls(_) = way {
+        config.set("network.udp", "false")?;
+        config.set("tcp.enabled", "true")?;
+        config.set("tcp.max_connections", &connections.to_string())?;
+        config.set("discovery.peers", "tcp://127.0.0.1")?;
+    } else {
+        config.set("network.interface_poll", &format!("{connections}ms"))?;
     }
-    if let Some(folder) = tls {
+    if let Way::Tls(folder) = way {
         config.set("tls.enabled", "true")?;
         for (key, name) in
             [("tls.authorities", "authority.pem"), ("tls.certificate", "own.pem"), ("tls.key", "own.key")]
@@ -95,8 +116,8 @@ fn participant(domain: u32, tls: Option<&Path>) -> Result<DomainParticipant> {
     Ok(DomainParticipant::builder(domain).config(config).build()?)
 }
 
-fn samples(domain: u32, tls: Option<&Path>, time: Duration) -> Result<f64> {
-    let (publishing, subscribing) = (participant(domain, tls)?, participant(domain, tls)?);
+fn samples(len: usize, domain: u32, way: Way<'_>, time: Duration) -> Result<f64> {
+    let (publishing, subscribing) = (participant(domain, way, 500)?, participant(domain, way, 501)?);
     let qos = (DataWriterQos::default().reliable(), DataReaderQos::default().reliable());
     let topic = publishing.create_topic::<Block>("Blocks", &TopicQos::default())?;
     let writer = publishing
@@ -109,14 +130,20 @@ fn samples(domain: u32, tls: Option<&Path>, time: Duration) -> Result<f64> {
     while writer.matched_subscriptions().is_empty() || reader.matched_publications().is_empty() {
         std::thread::park_timeout(Duration::from_millis(5));
     }
-    let block = Block { octets: vec![7; LEN] };
+    let block = Block { octets: vec![7; len] };
+    let as_payloads = matches!(way, Way::Payloads);
     let taker = std::thread::spawn(move || -> Result<f64> {
         let (start, mut total) = (Instant::now(), 0);
         while start.elapsed() < time {
-            let taken = reader.take(64)?;
-            total +=
-                taken.iter().filter_map(|sample| Some(sample.data.as_ref()?.octets.len())).sum::<usize>();
-            if taken.is_empty() {
+            let taken = if as_payloads {
+                let taken = reader.take_payloads(64)?;
+                taken.iter().filter_map(|sample| Some(sample.payload.as_ref()?.len())).sum::<usize>()
+            } else {
+                let taken = reader.take(64)?;
+                taken.iter().filter_map(|sample| Some(sample.data.as_ref()?.octets.len())).sum()
+            };
+            total += taken;
+            if taken == 0 {
                 std::thread::park_timeout(Duration::from_micros(200));
             }
         }
@@ -147,22 +174,43 @@ fn median(mut all: Vec<f64>) -> f64 {
 }
 
 fn main() -> Result<()> {
-    let seconds = std::env::args().nth(1).map_or(Ok(1.0), |text| text.parse())?;
+    let mut arguments = std::env::args().skip(1);
+    let seconds = arguments.next().map_or(Ok(1.0), |text| text.parse())?;
+    let mut lens = arguments.map(|text| text.parse()).collect::<std::result::Result<Vec<usize>, _>>()?;
+    if lens.is_empty() {
+        lens.push(100_000);
+    }
     let (time, folder) = (Duration::from_secs_f64(seconds), tempfile::tempdir()?);
     certificates(folder.path())?;
-    let mut found = [const { Vec::new() }; 4];
-    for round in 0..ROUNDS {
-        let domain = 100 + u32::try_from(round * 2)?;
-        found[0].push(bare(time)?);
-        found[1].push(samples(domain, None, time)?);
-        found[2].push(bare_tls(folder.path(), time)?);
-        found[3].push(samples(domain + 1, Some(folder.path()), time)?);
+    println!("{ROUNDS} rounds of {seconds} s, median, MB/s");
+    println!(
+        "  octets  bare TCP  samples over TCP      payloads  bare TLS  samples over TLS      UDP  shared memory"
+    );
+    for len in lens {
+        report(len, folder.path(), time)?;
     }
-    let [bare, tcp, bare_tls, tls] = found.map(median).map(|octets| octets * 1e-6);
-    println!("{ROUNDS} rounds of {seconds} s, {LEN} octets, median");
-    println!("bare TCP          {bare:8.0} MB/s");
-    println!("samples over TCP  {tcp:8.0} MB/s   {:3.0} % of bare TCP", 100.0 * tcp / bare);
-    println!("bare TLS          {bare_tls:8.0} MB/s");
-    println!("samples over TLS  {tls:8.0} MB/s   {:3.0} % of bare TLS", 100.0 * tls / bare_tls);
+    Ok(())
+}
+
+fn report(len: usize, folder: &Path, time: Duration) -> Result<()> {
+    let mut found = [const { Vec::new() }; 7];
+    for round in 0..ROUNDS {
+        let domain = 100 + u32::try_from(round * 5)?;
+        found[0].push(bare(len, time)?);
+        found[1].push(samples(len, domain, Way::Tcp, time)?);
+        found[2].push(samples(len, domain + 1, Way::Payloads, time)?);
+        found[3].push(bare_tls(len, folder, time)?);
+        found[4].push(samples(len, domain + 2, Way::Tls(folder), time)?);
+        found[5].push(samples(len, domain + 3, Way::Udp, time)?);
+        found[6].push(samples(len, domain + 4, Way::SharedMemory, time)?);
+    }
+    let [bare, tcp, payloads, bare_tls, tls, udp, memory] = found.map(median).map(|octets| octets * 1e-6);
+    let percent = |one: f64, bare: f64| format!("{one:8.0} ({:3.0} %)", 100.0 * one / bare);
+    println!(
+        "{len:8} {bare:9.0}  {} {} {bare_tls:9.0}  {} {udp:8.0} {memory:14.0}",
+        percent(tcp, bare),
+        percent(payloads, bare),
+        percent(tls, bare_tls),
+    );
     Ok(())
 }

@@ -459,6 +459,11 @@ impl ParticipantInner {
         self.session.notes()
     }
 
+    /// Connections that cannot be opened, or were refused, and why.
+    pub(crate) fn connection_troubles(&self) -> Vec<String> {
+        self.session.troubles()
+    }
+
     /// Whether data for another participant goes through shared memory, or why not.
     pub(crate) fn shared_memory(&self, prefix: GuidPrefix) -> Option<Result<(), String>> {
         self.session.shared_memory(prefix)

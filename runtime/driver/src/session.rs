@@ -246,6 +246,12 @@ impl Session {
     pub fn notes(&self) -> Vec<String> {
         self.group.notes()
     }
+
+    /// Who cannot be reached now, and why, in sentences; as far as the transport sees it.
+    #[must_use]
+    pub fn troubles(&self) -> Vec<String> {
+        self.group.transport.troubles()
+    }
 }
 
 impl Drop for Session {

@@ -208,6 +208,10 @@ impl Transport for ShmTransport {
         self.inner.warnings()
     }
 
+    fn troubles(&self) -> Vec<String> {
+        self.inner.troubles()
+    }
+
     fn stats(&self) -> TransportStats {
         TransportStats {
             shared_sent_datagrams: self.sent.datagrams.load(Relaxed),

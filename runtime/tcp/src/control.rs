@@ -75,6 +75,11 @@ pub(crate) enum Message {
 }
 
 impl Message {
+    /// Whether the one who sent it has begun its transaction.
+    pub(crate) fn is_question(&self) -> bool {
+        matches!(self, Self::Bind { .. } | Self::Open { .. } | Self::Check { .. } | Self::KeepAlive { .. })
+    }
+
     /// The unit that carries this message.
     pub(crate) fn encode(&self, transaction: &Transaction) -> Vec<u8> {
         let (kind, code, payload) = match self {
@@ -95,9 +100,7 @@ impl Message {
         };
         let flags = match self {
             Self::Unbind => 0,
-            Self::Bind { .. } | Self::Open { .. } | Self::Check { .. } | Self::KeepAlive { .. } => {
-                HAS_PAYLOAD | WANTS_RESPONSE
-            }
+            question if question.is_question() => HAS_PAYLOAD | WANTS_RESPONSE,
             _ => HAS_PAYLOAD,
         };
         let mut body = vec![kind, LITTLE_ENDIAN | flags, 0, 0];

@@ -1,8 +1,10 @@
-//! The thread of the transport: accepts, connects, reads, and sends what sockets did not take at once.
+//! What the transport does besides sending: it accepts, connects, reads, and sends what sockets did not take at once. Who does
+//! it when, [`turns`] decides.
 
 mod connection;
 mod room;
 mod shared;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,6 +24,7 @@ use crate::listen::{self, Bound};
 use crate::reader::Scratch;
 use connection::{Cause, Connection, Stage};
 pub(crate) use shared::Shared;
+pub(crate) use turns::Turns;
 
 /// Connections accepted before those that are there are looked after again.
 const ACCEPTED_AT_ONCE: usize = 32;
@@ -52,6 +55,7 @@ pub(crate) struct Engine {
     next_dial: Option<Instant>,
     next_look: Instant,
     accept_after: Instant,
+    events: Vec<(Source, PollFlags)>,
 }
 
 impl Engine {
@@ -72,41 +76,40 @@ impl Engine {
             next_dial: None,
             next_look: now,
             accept_after: now,
+            events: Vec::new(),
         }
     }
 
-    /// Works until the transport is dropped.
-    pub(crate) fn run(mut self) {
-        let mut events = Vec::new();
-        while !self.shared.quit.load(Relaxed) {
-            let now = Instant::now();
-            if self.shared.look.swap(false, Relaxed) || self.next_dial.is_some_and(|at| at <= now) {
-                self.dial(now);
-            }
-            if self.next_look <= now {
-                self.look(now);
-            }
-            if self.poll(now, &mut events).is_err() {
-                // Nothing wakes this thread now: a pause, so that a broken descriptor does not take a core.
-                std::thread::park_timeout(SOON);
-            }
-            let now = Instant::now();
-            for (source, flags) in events.drain(..) {
-                match source {
-                    Source::Wake => {
-                        self.shared.wake.drain();
-                        self.next_look = self.next_look.min(now);
-                    }
-                    Source::Listener(index) => self.accept(index, now),
-                    Source::Connection(id) => self.serve(id, flags, now),
+    /// Does what there is to do, and waits for that if it `may_wait`.
+    pub(crate) fn turn(&mut self, may_wait: bool) {
+        let now = Instant::now();
+        if self.shared.look.swap(false, Relaxed) || self.next_dial.is_some_and(|at| at <= now) {
+            self.dial(now);
+        }
+        if self.next_look <= now {
+            self.look(now);
+        }
+        let mut events = std::mem::take(&mut self.events);
+        if self.poll(now, may_wait, &mut events).is_err() {
+            // Nothing wakes this thread now: a pause, so that a broken descriptor does not take a core.
+            std::thread::park_timeout(SOON);
+        }
+        let now = if may_wait { Instant::now() } else { now };
+        for (source, flags) in events.drain(..) {
+            match source {
+                Source::Wake => {
+                    self.shared.wake.drain();
+                    self.next_look = self.next_look.min(now);
                 }
+                Source::Listener(index) => self.accept(index, now),
+                Source::Connection(id) => self.serve(id, flags, now),
             }
         }
-        self.finish();
+        self.events = events;
     }
 
     /// Waits until there is something to do.
-    fn poll(&self, now: Instant, events: &mut Vec<(Source, PollFlags)>) -> io::Result<()> {
+    fn poll(&self, now: Instant, may_wait: bool, events: &mut Vec<(Source, PollFlags)>) -> io::Result<()> {
         let mut sources = vec![Source::Wake];
         let mut entries = vec![PollFd::new(&self.shared.wake, PollFlags::IN)];
         let mut until = self.next_dial.map_or(self.next_look, |at| at.min(self.next_look));
@@ -132,7 +135,7 @@ impl Engine {
                 entries.push(PollFd::from_borrowed_fd(fd, wanted));
             }
         }
-        let wait = until.saturating_duration_since(now);
+        let wait = if may_wait { until.saturating_duration_since(now) } else { Duration::ZERO };
         let timeout = Timespec::try_from(wait).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
         match rustix::event::poll(&mut entries, Some(&timeout)) {
             Err(rustix::io::Errno::INTR) => return Ok(()),
@@ -263,6 +266,8 @@ impl Engine {
         if failed.is_none() && cause.is_refusal() {
             add(&self.shared.counters.refused, 1);
             self.shared.tell(text.clone());
+            // A port that the other end chose would make the same trouble a new one each time.
+            self.shared.refuse(cause.of_host(&connection.link), now);
         }
         connection.link.end();
         for key in &connection.keys {
@@ -275,7 +280,7 @@ impl Engine {
     }
 
     /// Lets the last messages leave.
-    fn finish(self) {
+    pub(crate) fn finish(&mut self) {
         let until = Instant::now() + LAST_WORDS;
         for connection in self.connections.values().filter(|connection| connection.stage == Stage::Bound) {
             connection.link.control(&Message::Unbind, None);

@@ -29,6 +29,10 @@ struct State {
     meta: Queue,
     data: Queue,
     closed: bool,
+    /// Threads that wait for a channel, and for any: ringing a bell that nobody hears costs a system call.
+    meta_waits: usize,
+    data_waits: usize,
+    any_waits: usize,
     /// Somebody has messages for which there was no room.
     awaited: bool,
 }
@@ -36,6 +40,10 @@ struct State {
 impl State {
     fn queue(&mut self, channel: Channel) -> &mut Queue {
         if channel == Channel::Meta { &mut self.meta } else { &mut self.data }
+    }
+
+    fn waits(&mut self, channel: Channel) -> &mut usize {
+        if channel == Channel::Meta { &mut self.meta_waits } else { &mut self.data_waits }
     }
 }
 
@@ -73,13 +81,19 @@ impl Inbox {
                 state.queue(channel).messages.push_back((bytes, from));
             }
         }
+        let (meta, data, any) = (
+            meta && state.meta_waits > 0,
+            data && state.data_waits > 0,
+            (meta || data) && state.any_waits > 0,
+        );
         drop(state);
-        for (channel, arrived) in [(Channel::Meta, meta), (Channel::Data, data)] {
-            if arrived {
-                self.bell(channel).notify_one();
-            }
+        if meta {
+            self.meta.notify_one();
         }
-        if meta || data {
+        if data {
+            self.data.notify_one();
+        }
+        if any {
             self.any.notify_all();
         }
     }
@@ -110,7 +124,9 @@ impl Inbox {
             if mode == RecvMode::NonBlocking {
                 return Ok(false);
             }
+            *state.waits(channel) += 1;
             state = self.bell(channel).wait(state).unwrap_or_else(PoisonError::into_inner);
+            *state.waits(channel) -= 1;
         }
     }
 
@@ -128,8 +144,16 @@ impl Inbox {
             if ready.len() > before {
                 return Ok(());
             }
+            state.any_waits += 1;
             state = self.any.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.any_waits -= 1;
         }
+    }
+
+    /// Whether there is no user data to take, and nobody has closed it.
+    pub(crate) fn is_empty(&self) -> bool {
+        let state = self.lock();
+        state.data.messages.is_empty() && !state.closed
     }
 
     /// Wakes all who wait, and refuses from now on.

@@ -6,8 +6,8 @@
 //! which address its end is announced, so what is meant for that address goes out on it: participants that cannot be
 //! connected to are reached by the connections that they have opened.
 //!
-//! The thread `dunlin-tcp` accepts, connects, reads, and sends what a socket did not take at once; those who write
-//! send on their own threads. What unverified peers can make it remember is bounded: see `docs/tcp.md`.
+//! The thread that receives user data accepts, connects, reads, and sends what a socket did not take at once. The thread
+//! `dunlin-tcp` does it while that one is away. Those who write send on their own threads. What unverified peers can make it remember is bounded: see `docs/tcp.md`.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
@@ -18,6 +18,7 @@ mod frame;
 mod inbox;
 mod link;
 mod listen;
+mod queue;
 mod reader;
 mod table;
 mod tls;

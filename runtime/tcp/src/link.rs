@@ -1,18 +1,21 @@
-//! One connection as its senders see it. The threads that write send on it themselves; what the socket does not take is
-//! queued, and the thread of the transport sends it on.
+//! One connection as its senders see it. The threads that write send on it themselves: the messages of one call leave
+//! together. What the socket does not take stays in the queue, and the thread of the transport sends it on.
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use dunlin_buf::SharedBytes;
 use dunlin_transport::SendMode;
+use rustix::event::{self, PollFd, PollFlags, Timespec};
 use rustix::net::{self, SendAncillaryBuffer, SendFlags};
 
 use crate::control::{Code, Message, Transaction};
-use crate::frame::{HEADER, Header};
+use crate::frame::{HEADER, Header, MAX_LONG_MESSAGE, MAX_MESSAGE};
+use crate::queue::Queue;
 use crate::tls::Session;
 
 /// Octets that may wait for the socket; the last message may go beyond.
@@ -26,8 +29,9 @@ const PATIENCE: Duration = Duration::from_millis(200);
 const REFUSED: Duration = Duration::from_secs(5);
 /// Most logical ports of a peer that are remembered.
 const MAX_PORTS: usize = 64;
-/// Pieces of a message that leave without being joined.
-const PIECES: usize = 16;
+/// What a transaction of an end begins with, behind its number, that takes longer messages than Fast DDS; how long follows.
+/// Others give transactions back as they are.
+const TAKES_LONG: [u8; 4] = *b"DUNL";
 
 /// A logical port of the peer.
 enum Port {
@@ -52,9 +56,8 @@ pub(crate) enum Taken {
 
 struct Out {
     session: Option<Session>,
-    /// What the socket has not taken yet begins at `sent`.
-    queue: Vec<u8>,
-    sent: usize,
+    /// What the socket has not taken yet.
+    queue: Queue,
     ports: BTreeMap<u16, Port>,
     held: Vec<(u16, Vec<u8>)>,
     held_octets: usize,
@@ -73,8 +76,9 @@ pub(crate) struct Link {
     pub(crate) dialed: bool,
     secure: AtomicBool,
     wants_write: AtomicBool,
+    /// Octets of the longest message that the other end takes.
+    longest: AtomicUsize,
     out: Mutex<Out>,
-    room: Condvar,
 }
 
 /// Writes to a socket. Where the peer has closed it that is an error, and never the signal SIGPIPE, which ends a process that
@@ -96,95 +100,81 @@ impl Write for WithoutSignal<'_> {
     }
 }
 
-impl Out {
-    fn queued(&self) -> usize {
-        self.queue.len() - self.sent
-    }
+/// The longest message that an end takes, by a transaction that it has begun; `None` if it does not say so.
+pub(crate) fn longest_of(transaction: &Transaction) -> Option<usize> {
+    let [_, _, _, _, tag @ .., l0, l1, l2, l3] = *transaction;
+    let longest = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
+    (tag == TAKES_LONG).then(|| longest.clamp(MAX_MESSAGE, MAX_LONG_MESSAGE))
+}
 
+impl Out {
     fn transaction(&mut self) -> Transaction {
         self.transactions = self.transactions.wrapping_add(1);
         let mut octets = [0; 12];
         octets[..4].copy_from_slice(&self.transactions.to_le_bytes());
+        octets[4..8].copy_from_slice(&TAKES_LONG);
+        octets[8..].copy_from_slice(&(MAX_LONG_MESSAGE as u32).to_le_bytes());
         octets
     }
 
-    /// Writes as much as the socket takes.
-    fn write(&mut self, stream: &TcpStream, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        let result = match &mut self.session {
-            None => WithoutSignal(stream).write_vectored(parts),
-            Some(session) => session.write(stream, parts),
-        };
-        match result {
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
-                Ok(0)
-            }
-            result => result,
-        }
-    }
-
-    /// Writes a message, and queues what is left of it.
-    fn put(&mut self, stream: &TcpStream, parts: &[IoSlice<'_>]) -> io::Result<()> {
-        let mut written = 0;
-        if self.queued() == 0 {
-            written = self.write(stream, parts)?;
-        }
-        for part in parts {
-            let skipped = written.min(part.len());
-            written -= skipped;
-            self.queue.extend_from_slice(&part[skipped..]);
-        }
-        Ok(())
-    }
-
-    fn put_message(&mut self, stream: &TcpStream, port: u16, message: &[u8]) -> io::Result<()> {
-        let header = Header::of(port, message.len(), [message].into_iter()).encode();
-        self.put(stream, &[IoSlice::new(&header), IoSlice::new(message)])
-    }
-
-    /// Sends what waits; true if nothing is left.
+    /// Sends what waits, as much as the socket takes; true if nothing is left.
     fn flush(&mut self, stream: &TcpStream) -> io::Result<bool> {
         if let Some(session) = &mut self.session
             && !session.flush(stream)?
         {
             return Ok(false);
         }
-        while self.queued() > 0 {
-            let queue = std::mem::take(&mut self.queue);
-            let written = self.write(stream, &[IoSlice::new(&queue[self.sent..])]);
-            self.queue = queue;
-            match written? {
-                0 => break,
-                count => self.sent += count,
+        let Self { queue, session, .. } = self;
+        while !queue.is_empty() {
+            let left = queue.leave(|slices| match session {
+                None => WithoutSignal(stream).write_vectored(slices),
+                Some(session) => session.write(stream, slices),
+            });
+            match left {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
         }
-        if self.queued() == 0 {
-            self.queue.clear();
-            self.queue.shrink_to(QUEUE / 8);
-            self.sent = 0;
-        } else if self.sent > QUEUE {
-            self.queue.drain(..self.sent);
-            self.sent = 0;
+        if queue.len() < QUEUE / 2 {
+            self.stalled = false;
         }
         Ok(!self.wants_write())
     }
 
     fn wants_write(&self) -> bool {
-        self.queued() > 0 || self.session.as_ref().is_some_and(Session::wants_write)
+        !self.queue.is_empty() || self.session.as_ref().is_some_and(Session::wants_write)
     }
 
     /// Whether messages for a logical port may be sent, and asks for it if that has not been done.
-    fn ask(&mut self, stream: &TcpStream, port: u16) -> io::Result<Result<bool, Taken>> {
+    fn ask(&mut self, port: u16) -> Result<bool, Taken> {
         match self.ports.get(&port) {
-            Some(Port::Open) => return Ok(Ok(true)),
-            Some(Port::Asked(_)) => return Ok(Ok(false)),
-            Some(Port::Refused(until)) if Instant::now() < *until => return Ok(Err(Taken::Refused)),
-            None if self.ports.len() >= MAX_PORTS => return Ok(Err(Taken::Refused)),
+            Some(Port::Open) => return Ok(true),
+            Some(Port::Asked(_)) => return Ok(false),
+            Some(Port::Refused(until)) if Instant::now() < *until => return Err(Taken::Refused),
+            None if self.ports.len() >= MAX_PORTS => return Err(Taken::Refused),
             Some(Port::Refused(_)) | None => {}
         }
         let transaction = self.transaction();
-        self.put(stream, &[IoSlice::new(&Message::Open { port }.encode(&transaction))])?;
+        self.queue.put(&Message::Open { port }.encode(&transaction));
         self.ports.insert(port, Port::Asked(transaction));
-        Ok(Ok(false))
+        Ok(false)
+    }
+
+    /// Queues a message. Who takes long ones wants no sums: TCP has its own, and TLS better ones.
+    fn put(&mut self, message: &Pieces<'_>, with_sum: bool) {
+        let parts = message.parts.iter().copied().take(if with_sum { usize::MAX } else { 0 });
+        self.queue.put(&Header::of(message.port, message.len, parts).encode());
+        let mut at = 0;
+        for part in message.parts {
+            match message.last {
+                Some((before, payload)) if before == at => self.queue.put_shared(payload),
+                _ => self.queue.put(part),
+            }
+            at += part.len();
+        }
     }
 }
 
@@ -193,14 +183,15 @@ pub(crate) struct Pieces<'m> {
     pub(crate) port: u16,
     pub(crate) len: usize,
     pub(crate) parts: &'m [&'m [u8]],
+    /// The part that is shared, and how many octets are before it.
+    pub(crate) last: Option<(usize, &'m SharedBytes)>,
 }
 
 impl Link {
     pub(crate) fn new(id: u64, stream: TcpStream, remote: SocketAddr, dialed: bool) -> Self {
         let out = Out {
             session: None,
-            queue: Vec::new(),
-            sent: 0,
+            queue: Queue::default(),
             ports: BTreeMap::new(),
             held: Vec::new(),
             held_octets: 0,
@@ -215,8 +206,8 @@ impl Link {
             dialed,
             secure: AtomicBool::new(false),
             wants_write: AtomicBool::new(false),
+            longest: AtomicUsize::new(MAX_MESSAGE),
             out: Mutex::new(out),
-            room: Condvar::new(),
         }
     }
 
@@ -228,6 +219,16 @@ impl Link {
     pub(crate) fn secure(&self, session: Session) {
         self.lock().session = Some(session);
         self.secure.store(true, Relaxed);
+    }
+
+    /// Octets of the longest message that the other end takes.
+    pub(crate) fn longest(&self) -> usize {
+        self.longest.load(Relaxed)
+    }
+
+    /// The other end takes messages of so many octets.
+    pub(crate) fn takes(&self, longest: usize) {
+        self.longest.store(longest, Relaxed);
     }
 
     /// Whether TLS has not agreed on keys yet.
@@ -243,55 +244,54 @@ impl Link {
     /// Ends it: nobody sends on it any more.
     pub(crate) fn end(&self) {
         self.lock().gone = true;
-        self.room.notify_all();
-        // It may have been closed by the peer.
+        // Who waits for it is woken. It may have been closed by the peer.
         let _ = self.stream.shutdown(std::net::Shutdown::Both);
     }
 
     /// Takes note of what a call has left behind; true if the thread of the transport has to know.
-    fn settle(&self, out: &mut Out, result: io::Result<()>) -> bool {
-        if result.is_err() {
-            // Reading from it fails as well, and says why.
-            out.gone = true;
-            let _ = self.stream.shutdown(std::net::Shutdown::Both);
-        }
+    fn settle(&self, out: &mut Out) -> bool {
         out.wants_write() && !self.wants_write.swap(true, Relaxed)
     }
 
-    /// Sends a message to a logical port of the peer; `wake` is called when the thread of the transport has to go on.
-    pub(crate) fn send(&self, message: &Pieces<'_>, mode: SendMode, wake: impl Fn()) -> Taken {
+    /// Queues a message for a logical port of the peer; it leaves with [`leave`](Self::leave), or when the queue is full.
+    pub(crate) fn send(&self, message: &Pieces<'_>, mode: SendMode) -> Taken {
+        let longest = self.longest();
+        if message.len > longest {
+            return Taken::Refused;
+        }
         let mut out = self.lock();
-        let mut result = Ok(());
-        let taken = match self.admit(&mut out, message.port) {
-            Ok(Ok(open)) => {
-                out = self.wait_for_room(out, open, mode);
-                if out.gone {
-                    Taken::Gone
-                } else if open && out.queued() < QUEUE {
-                    result = self.put_pieces(&mut out, message);
-                    Taken::Sent
-                } else if !open && out.held_octets + message.len <= HELD {
-                    hold(&mut out, message);
-                    Taken::Sent
-                } else {
-                    Taken::Full
-                }
-            }
-            Ok(Err(taken)) => taken,
-            Err(error) => {
-                result = Err(error);
-                Taken::Gone
-            }
+        if out.gone {
+            return Taken::Gone;
+        }
+        let open = match out.ask(message.port) {
+            Ok(open) => open,
+            Err(taken) => return taken,
         };
-        if self.settle(&mut out, result) {
+        out = self.wait_for_room(out, open, mode);
+        if out.gone {
+            Taken::Gone
+        } else if open && out.queue.len() < QUEUE {
+            out.put(message, longest <= MAX_MESSAGE);
+            Taken::Sent
+        } else if !open && out.held_octets + message.len <= HELD {
+            hold(&mut out, message);
+            Taken::Sent
+        } else {
+            Taken::Full
+        }
+    }
+
+    /// Sends what is queued; `wake` is called when the thread of the transport has to go on.
+    pub(crate) fn leave(&self, wake: impl Fn()) {
+        let mut out = self.lock();
+        if out.gone {
+            return;
+        }
+        self.try_to_flush(&mut out);
+        if self.settle(&mut out) {
             drop(out);
             wake();
         }
-        taken
-    }
-
-    fn admit(&self, out: &mut Out, port: u16) -> io::Result<Result<bool, Taken>> {
-        if out.gone { Ok(Err(Taken::Gone)) } else { out.ask(&self.stream, port) }
     }
 
     /// Waits until there is room in the queue, as long as a writer may wait.
@@ -301,45 +301,56 @@ impl Link {
         open: bool,
         mode: SendMode,
     ) -> MutexGuard<'l, Out> {
-        if mode == SendMode::NonBlocking || out.stalled || !open || out.queued() < QUEUE {
+        if !open || out.queue.len() < QUEUE {
+            return out;
+        }
+        // What this call has queued may not have been tried yet.
+        self.try_to_flush(&mut out);
+        if mode == SendMode::NonBlocking || out.stalled {
             return out;
         }
         let deadline = Instant::now() + PATIENCE;
-        while out.queued() >= QUEUE && !out.gone {
+        while out.queue.len() >= QUEUE && !out.gone {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 out.stalled = true;
                 break;
             }
-            out = self.room.wait_timeout(out, left).unwrap_or_else(PoisonError::into_inner).0;
+            out = self.wait_for_socket(out, left);
         }
         out
     }
 
-    fn put_pieces(&self, out: &mut Out, message: &Pieces<'_>) -> io::Result<()> {
-        let header = Header::of(message.port, message.len, message.parts.iter().copied()).encode();
-        if message.parts.len() >= PIECES {
-            return out.put(&self.stream, &[IoSlice::new(&header), IoSlice::new(&message.parts.concat())]);
+    /// Waits until the socket takes more, and sends.
+    fn wait_for_socket<'l>(&'l self, out: MutexGuard<'l, Out>, at_most: Duration) -> MutexGuard<'l, Out> {
+        drop(out);
+        let timeout = Timespec::try_from(at_most).unwrap_or(Timespec { tv_sec: 0, tv_nsec: 0 });
+        // An error of the socket shows when something is sent.
+        let _ = event::poll(&mut [PollFd::new(&self.stream, PollFlags::OUT)], Some(&timeout));
+        let mut out = self.lock();
+        self.try_to_flush(&mut out);
+        out
+    }
+
+    fn try_to_flush(&self, out: &mut Out) {
+        if out.flush(&self.stream).is_err() {
+            // Reading from it fails as well, and says why.
+            out.gone = true;
+            let _ = self.stream.shutdown(std::net::Shutdown::Both);
         }
-        let mut pieces = [IoSlice::new(&[]); PIECES];
-        pieces[0] = IoSlice::new(&header);
-        for (piece, part) in pieces[1..].iter_mut().zip(message.parts) {
-            *piece = IoSlice::new(part);
-        }
-        out.put(&self.stream, &pieces[..=message.parts.len()])
     }
 
     /// Sends a control message; false if the peer takes nothing although it asks and asks.
     pub(crate) fn control(&self, message: &Message, transaction: Option<&Transaction>) -> bool {
         let mut out = self.lock();
-        if out.queued() > 2 * QUEUE {
+        if out.queue.len() > 2 * QUEUE + MAX_LONG_MESSAGE {
             return false;
         }
         let transaction = transaction.copied().unwrap_or_else(|| out.transaction());
-        let result = out.put(&self.stream, &[IoSlice::new(&message.encode(&transaction))]);
-        let fine = result.is_ok();
-        self.settle(&mut out, result);
-        fine
+        out.queue.put(&message.encode(&transaction));
+        self.try_to_flush(&mut out);
+        self.settle(&mut out);
+        !out.gone
     }
 
     /// The answer to a question for a logical port: what waited for it leaves, or is dropped.
@@ -351,18 +362,20 @@ impl Link {
         };
         let state = if code == Code::OK { Port::Open } else { Port::Refused(Instant::now() + REFUSED) };
         out.ports.insert(port, state);
-        let mut result = Ok(());
+        let with_sum = self.longest() <= MAX_MESSAGE;
         for (to, message) in std::mem::take(&mut out.held) {
             if to != port {
                 out.held.push((to, message));
                 continue;
             }
             out.held_octets -= message.len();
-            if code == Code::OK && result.is_ok() {
-                result = out.put_message(&self.stream, port, &message);
+            if code == Code::OK {
+                let pieces = Pieces { port, len: message.len(), parts: &[&message], last: None };
+                out.put(&pieces, with_sum);
             }
         }
-        self.settle(&mut out, result);
+        self.try_to_flush(&mut out);
+        self.settle(&mut out);
     }
 
     /// A logical port of the peer is gone; it may come back.
@@ -375,13 +388,6 @@ impl Link {
         let mut out = self.lock();
         let empty = out.flush(&self.stream)?;
         self.wants_write.store(!empty, Relaxed);
-        if out.queued() < QUEUE / 2 {
-            out.stalled = false;
-        }
-        if out.queued() < QUEUE {
-            drop(out);
-            self.room.notify_all();
-        }
         Ok(())
     }
 
@@ -395,7 +401,7 @@ impl Link {
             Some(session) => session.read(&self.stream, bufs),
             None => Ok(0),
         };
-        self.settle(&mut out, Ok(()));
+        self.settle(&mut out);
         result
     }
 }

@@ -11,6 +11,9 @@ const SCRATCH: usize = 64 << 10;
 /// The same behind the rest of a long message: what is read of the next one has to be copied.
 const AHEAD: usize = 4 << 10;
 
+/// Octets of a message for which there is memory before they have come: who promises a long one gets no more for that.
+const STEP: usize = 128 << 10;
+
 /// Room that all connections share, because one is read at a time.
 pub(crate) struct Scratch {
     octets: Vec<u8>,
@@ -37,6 +40,8 @@ pub(crate) struct Reader {
     partial: Option<Partial>,
     /// Octets of the longest message.
     pub(crate) limit: usize,
+    /// The last read had room for more than there was.
+    pub(crate) drained: bool,
 }
 
 /// Why a stream ends.
@@ -50,7 +55,7 @@ pub(crate) enum End {
 
 impl Reader {
     pub(crate) fn new() -> Self {
-        Self { head: [0; HEADER], have: 0, partial: None, limit: MAX_UNBOUND }
+        Self { head: [0; HEADER], have: 0, partial: None, limit: MAX_UNBOUND, drained: false }
     }
 
     /// Reads once, and hands out the messages that are whole now; how many octets came, 0 if there is nothing to read now.
@@ -61,11 +66,18 @@ impl Reader {
         mut each: impl FnMut(Header, SharedBytes) -> Result<(), Nonsense>,
     ) -> Result<usize, End> {
         let missing = self.partial.as_ref().map_or(0, |partial| partial.header.len - partial.filled);
-        let ahead = if missing > AHEAD { AHEAD } else { SCRATCH };
+        // Memory that was used before costs nothing.
+        let room = self.partial.as_mut().map_or(0, |partial| partial.buffer.vec_mut().len() - partial.filled);
+        let wanted = missing.min(room.max(STEP));
+        let ahead = match missing {
+            0..=AHEAD => SCRATCH,
+            _ if wanted == missing => AHEAD,
+            _ => 0,
+        };
         let mut octets = std::mem::take(&mut scratch.octets);
         let result = match &mut self.partial {
-            Some(Partial { header, buffer, filled }) => {
-                let rest = &mut buffer.slice_mut(header.len)[*filled..];
+            Some(Partial { buffer, filled, .. }) => {
+                let rest = &mut buffer.slice_mut(*filled + wanted)[*filled..*filled + wanted];
                 read(&mut [IoSliceMut::new(rest), IoSliceMut::new(&mut octets[..ahead])])
             }
             None => read(&mut [IoSliceMut::new(&mut octets[..ahead])]),
@@ -73,6 +85,7 @@ impl Reader {
         let result = match result {
             Ok(0) => Err(End::Closed),
             Ok(count) => {
+                self.drained = count < wanted + ahead;
                 self.filled(count.min(missing), scratch, &mut each).map_err(End::Nonsense).and_then(|()| {
                     let more = &octets[..count.saturating_sub(missing)];
                     self.take_apart(more, scratch, &mut each).map_err(End::Nonsense)?;
@@ -130,7 +143,7 @@ impl Reader {
                 continue;
             }
             let mut buffer = scratch.pool.take(header.len);
-            buffer.slice_mut(header.len)[..octets.len()].copy_from_slice(octets);
+            buffer.slice_mut(octets.len()).copy_from_slice(octets);
             self.partial = Some(Partial { header, buffer, filled: octets.len() });
             break;
         }

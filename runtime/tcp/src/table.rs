@@ -5,6 +5,7 @@
 //! checked, so the address itself is tried as well, and wins.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,8 @@ const UNUSED: Duration = Duration::from_secs(60);
 /// First pause after a connection that failed; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// Hosts of which is told why they cannot be reached.
+const TROUBLES: usize = 8;
 /// Most connections that are being opened at a time.
 pub(crate) const MAX_DIALING: usize = 32;
 
@@ -175,6 +178,11 @@ impl Table {
         (Way::Held, look)
     }
 
+    /// Octets of the longest message that a peer takes, if there is a connection to it.
+    pub(crate) fn longest(&self, peer: &Locator) -> Option<usize> {
+        Some(self.lock().peers.get(peer)?.links.first()?.longest())
+    }
+
     /// The peers to connect to now, and when to look again.
     pub(crate) fn to_dial(&self, now: Instant) -> (Vec<Locator>, Option<Instant>) {
         let mut guard = self.lock();
@@ -261,6 +269,30 @@ impl Table {
         let state = self.lock();
         let known = state.peers.get(peer)?;
         known.trouble.clone().filter(|_| known.links.is_empty())
+    }
+
+    /// Why peers cannot be reached to which something was sent of late: one reason for each host, and none where another port of
+    /// it is connected, which is not this end itself (`is_own`).
+    pub(crate) fn troubles(&self, is_own: impl Fn(&Locator) -> bool, now: Instant) -> Vec<String> {
+        let state = self.lock();
+        let connected = |ip: Option<IpAddr>| {
+            let mut others = state.peers.iter().filter(|(other, _)| !is_own(other));
+            others.any(|(other, peer)| other.ip() == ip && !peer.links.is_empty())
+        };
+        let mut hosts: BTreeMap<Option<IpAddr>, String> = BTreeMap::new();
+        for (locator, peer) in &state.peers {
+            if let Some(trouble) =
+                peer.trouble.as_ref().filter(|_| peer.links.is_empty() && peer.is_used(now))
+            {
+                hosts.entry(locator.ip()).or_insert_with(|| trouble.clone());
+            }
+        }
+        hosts
+            .into_iter()
+            .filter(|(ip, _)| !connected(*ip))
+            .map(|(_, trouble)| trouble)
+            .take(TROUBLES)
+            .collect()
     }
 
     /// How many peers are known, and how many octets wait for them.
@@ -426,6 +458,30 @@ mod tests {
         assert!(pauses[9] >= Duration::from_millis(7_500) && pauses[9] <= Duration::from_millis(12_500));
         assert_ne!(pauses[8], pauses[9]);
         assert_eq!(table.trouble(&peer(1)).as_deref(), Some("refused"));
+    }
+
+    #[test]
+    fn troubles_are_told_for_each_host_that_cannot_be_reached() {
+        let (table, now) = (Table::default(), Instant::now());
+        let mut rng = Rng::new(1);
+        // A host that nobody answers at on four ports, one that answers on one of two, and this one.
+        let at = |host: u8, port: u16| Locator::tcp(SocketAddr::new([10, 0, 0, host].into(), port), 0);
+        for (host, port) in [(1, 1), (1, 2), (1, 3), (1, 4), (2, 1), (2, 2), (9, 1), (9, 2)] {
+            table.way(at(host, port), 7411, Vec::new, now);
+            table.failed(&at(host, port), format!("{host} refuses"), now, &mut rng);
+        }
+        for host in [2, 9] {
+            assert!(table.attach(at(host, 1), &link(u64::from(host), host, true), now, drop));
+        }
+        let own = |locator: &Locator| *locator == at(9, 1);
+        assert_eq!(table.troubles(own, now), ["1 refuses", "9 refuses"]);
+        // Nobody wants to speak to them any more.
+        assert!(table.troubles(own, now + UNUSED).is_empty());
+        for host in 20..60 {
+            table.way(at(host, 1), 7411, Vec::new, now);
+            table.failed(&at(host, 1), "refused".into(), now, &mut rng);
+        }
+        assert_eq!(table.troubles(own, now).len(), TROUBLES);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The transport: what the driver calls.
 
 use std::io;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -13,14 +13,17 @@ use dunlin_udp::interface::{self, Interface};
 
 use crate::TcpConfig;
 use crate::counters::TcpStats;
-use crate::engine::{Engine, Shared};
+use crate::engine::{Engine, Shared, Turns};
 use crate::frame::MAX_MESSAGE;
 use crate::inbox::ROOM;
-use crate::link::{Pieces, Taken};
+use crate::link::{Link, Pieces, Taken};
 use crate::listen::{self, Bound, LogicalPorts};
 use crate::table::Way;
 use crate::tls::Context;
 
+/// Octets of large samples that may be under way to a reader at a time, more than one of them: what the buffers of two systems
+/// hold at least, and few enough that what is urgent does not wait for long.
+const ROOM_ON_WAY: usize = 2 << 20;
 const CHANNELS: [Channel; 2] = [Channel::Meta, Channel::Data];
 
 /// What follows the interfaces.
@@ -32,6 +35,7 @@ struct Host {
 /// TCP connections of one process in one domain.
 pub struct TcpTransport {
     shared: Arc<Shared>,
+    turns: Arc<Turns>,
     host: Mutex<Host>,
     thread: Option<JoinHandle<()>>,
 }
@@ -52,8 +56,11 @@ impl TcpTransport {
         let shared = Arc::new(Shared::new(config, bound.port, logical, tls)?);
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let engine = Engine::new(Arc::clone(&shared), bound, since_epoch.as_nanos() as u64);
-        let thread = std::thread::Builder::new().name("dunlin-tcp".into()).spawn(move || engine.run())?;
-        Ok(Self { shared, host: Mutex::new(Host { interfaces, locators }), thread: Some(thread) })
+        let turns = Arc::new(Turns::new(engine, Arc::clone(&shared)));
+        let standing_in = Arc::clone(&turns);
+        let thread = std::thread::Builder::new().name("dunlin-tcp".into());
+        let thread = thread.spawn(move || standing_in.stand_in())?;
+        Ok(Self { shared, turns, host: Mutex::new(Host { interfaces, locators }), thread: Some(thread) })
     }
 
     /// The port that others connect to, or by which they know this end if they cannot.
@@ -76,16 +83,31 @@ impl TcpTransport {
         Some((Locator::tcp(address, 0), port))
     }
 
+    /// Takes what waits on a channel.
+    fn take(
+        &self,
+        channel: Channel,
+        mode: RecvMode,
+        out: &mut Vec<(SharedBytes, Locator)>,
+    ) -> io::Result<()> {
+        if self.shared.inbox.take(channel, mode, out)? {
+            self.shared.wake.wake();
+        }
+        Ok(())
+    }
+
     fn send_one(
         &self,
         datagram: &Datagram<'_>,
         parts: &[&[u8]],
         to: (Locator, u16),
-        mode: SendMode,
-        now: Instant,
+        (mode, now): (SendMode, Instant),
+        touched: &mut Vec<Arc<Link>>,
     ) -> Taken {
         let (peer, port) = to;
-        if datagram.len() > MAX_MESSAGE || port == 0 {
+        // Nobody knows who will take what waits for a connection.
+        let long = datagram.len() > MAX_MESSAGE;
+        if port == 0 || long && self.shared.table.longest(&peer).is_none_or(|most| datagram.len() > most) {
             return Taken::Refused;
         }
         let whole = || parts.concat();
@@ -95,9 +117,13 @@ impl TcpTransport {
         }
         match way {
             Way::Link(link) => {
-                let pieces = Pieces { port, len: datagram.len(), parts };
+                let pieces = Pieces { port, len: datagram.len(), parts, last: datagram.last() };
                 // What an end of a connection swallows is repeated by those who are reliable.
-                link.send(&pieces, mode, || self.shared.wake.wake())
+                let taken = link.send(&pieces, mode);
+                if !touched.iter().any(|other| other.id == link.id) {
+                    touched.push(link);
+                }
+                taken
             }
             Way::Held => Taken::Sent,
             Way::Full => Taken::Full,
@@ -126,7 +152,7 @@ impl Transport for TcpTransport {
 
     fn send(&self, datagrams: &Outbox, mode: SendMode) -> SendReport {
         let (mut report, mut octets) = (SendReport::default(), 0);
-        let (mut parts, now) = (Vec::new(), Instant::now());
+        let (mut parts, mut touched, now) = (Vec::new(), Vec::new(), Instant::now());
         for datagram in datagrams.datagrams() {
             parts.clear();
             parts.extend(datagram.parts());
@@ -135,7 +161,7 @@ impl Transport for TcpTransport {
                     report.skipped += 1;
                     continue;
                 };
-                match self.send_one(&datagram, &parts, to, mode, now) {
+                match self.send_one(&datagram, &parts, to, (mode, now), &mut touched) {
                     Taken::Sent => {
                         report.sent += 1;
                         octets += datagram.len();
@@ -144,6 +170,9 @@ impl Transport for TcpTransport {
                     Taken::Refused | Taken::Gone => report.failed += 1,
                 }
             }
+        }
+        for link in touched {
+            link.leave(|| self.shared.wake.wake());
         }
         self.shared.counters.count_sent(&report, octets);
         report
@@ -156,10 +185,20 @@ impl Transport for TcpTransport {
         _pool: &mut BufPool,
         out: &mut Vec<(SharedBytes, Locator)>,
     ) -> io::Result<()> {
-        if self.shared.inbox.take(channel, mode, out)? {
-            self.shared.wake.wake();
+        if channel != Channel::Data {
+            return self.take(channel, mode, out);
         }
-        Ok(())
+        let before = out.len();
+        let mut result = self.take(channel, RecvMode::NonBlocking, out);
+        while result.is_ok() && out.len() == before {
+            self.turns.receive(mode == RecvMode::Blocking);
+            result = self.take(channel, RecvMode::NonBlocking, out);
+            if mode == RecvMode::NonBlocking {
+                break;
+            }
+        }
+        self.turns.leave();
+        result
     }
 
     fn gathers(&self) -> bool {
@@ -172,6 +211,7 @@ impl Transport for TcpTransport {
 
     fn shutdown(&self) {
         self.shared.inbox.close();
+        self.shared.wake.wake();
     }
 
     fn locators(&self) -> Locators {
@@ -183,8 +223,11 @@ impl Transport for TcpTransport {
     }
 
     fn path(&self, to: &Locator) -> Path {
-        let max_message = if self.carries(to) { MAX_MESSAGE } else { 0 };
-        Path { max_message, ordered: true, ..Path::unknown(to.kind) }
+        let Some((peer, _)) = self.peer(to) else { return Path { ordered: true, ..Path::unknown(to.kind) } };
+        // Who takes long messages gets samples whole: what is under way waits for room, and is not lost.
+        let long = self.shared.table.longest(&peer).filter(|longest| *longest > MAX_MESSAGE);
+        let (max_message, room) = long.map_or((MAX_MESSAGE, 0), |longest| (longest, ROOM_ON_WAY));
+        Path { max_message, room, ordered: true, ..Path::unknown(to.kind) }
     }
 
     fn receive_room(&self) -> usize {
@@ -214,6 +257,18 @@ impl Transport for TcpTransport {
         self.shared.take_troubles()
     }
 
+    fn troubles(&self) -> Vec<String> {
+        let (own, now) = (self.locators().metatraffic_unicast, Instant::now());
+        let is_own = |peer: &Locator| {
+            own.iter()
+                .filter_map(Locator::to_tcp)
+                .any(|(own, _)| peer.to_tcp().is_some_and(|(peer, _)| peer == own))
+        };
+        let mut troubles = self.shared.table.troubles(is_own, now);
+        troubles.extend(self.shared.refusals(now));
+        troubles
+    }
+
     fn stats(&self) -> TransportStats {
         self.shared.counters.transport()
     }
@@ -222,8 +277,8 @@ impl Transport for TcpTransport {
 impl Drop for TcpTransport {
     fn drop(&mut self) {
         self.shared.inbox.close();
-        self.shared.quit.store(true, Relaxed);
-        self.shared.wake.wake();
+        self.shared.quit.store(true, SeqCst);
+        self.turns.wake();
         if let Some(thread) = self.thread.take() {
             // A panic of that thread has been reported by itself.
             let _ = thread.join();

@@ -4,13 +4,14 @@ mod common;
 
 use std::io::Write;
 use std::net::TcpStream;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use common::{PATIENCE, Raw, at, bind, config, control, data_of, nowhere, open, send, transport, until};
+use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::Locator;
 use dunlin_tcp::{Listen, TcpConfig, TcpTransport};
-use dunlin_transport::conformance::{Listener, single};
-use dunlin_transport::{Channel, SendMode, Transport};
+use dunlin_transport::conformance::{Listener, pattern, push, single};
+use dunlin_transport::{Channel, RecvMode, SendMode, Transport};
 
 #[test]
 fn a_participant_behind_a_router_is_answered_over_its_own_connection() {
@@ -84,6 +85,99 @@ fn what_is_sent_last_arrives() {
         drop(client);
         for number in 0..30_u8 {
             assert_eq!(*listener.next().0, [round, number]);
+        }
+    }
+}
+
+/// What both ends take goes in one piece; who does not say that it takes more gets what Fast DDS takes.
+#[test]
+fn long_messages_go_to_who_takes_them() {
+    const LONG: usize = 1 << 20;
+    let (server, client) = (open(&config(32_000)), open(&config(32_000)));
+    let at_server = Listener::start(&transport(&server), Channel::Data);
+    let at_client = Listener::start(&transport(&client), Channel::Data);
+    let (to_server, to_client) = (data_of(&server), data_of(&client));
+    let path = client.path(&to_server);
+    assert_eq!((path.max_message, path.room), (65_500, 0), "nothing is known before there is a connection");
+    send(&client, to_server, b"hello");
+    assert_eq!(&*at_server.next().0, b"hello");
+    until("who is connected to says it unasked", || client.path(&to_server).max_message == LONG);
+    send(&server, to_client, b"answer");
+    assert_eq!(&*at_client.next().0, b"answer");
+    for (from, to, listener) in [(&client, to_server, &at_server), (&server, to_client, &at_client)] {
+        until("the other end has said it", || from.path(&to).max_message == LONG);
+        assert!(from.path(&to).is_lossless() && from.path(&to).ordered);
+        for (number, len) in [(1, 65_501), (2, 300_000), (3, 5), (4, LONG)] {
+            let message = pattern(number, len);
+            send(from, to, &message);
+            assert!(*listener.next().0 == *message, "{len} octets");
+        }
+        assert_eq!(from.send(&single(&vec![0; LONG + 1], &[to]), SendMode::Blocking).failed, 1);
+    }
+    // Fast DDS gives transactions back and begins its own otherwise.
+    let mut other = Raw::bound(&server, nowhere(32_900));
+    let to = Locator::tcp(nowhere(32_900), 7411);
+    assert_eq!((server.path(&to).max_message, server.path(&to).room), (65_500, 0));
+    assert_eq!(server.send(&single(&[0; 65_501], &[to]), SendMode::Blocking).failed, 1);
+    send(&server, to, b"short");
+    other.open_ports(1);
+    assert_eq!(other.next().unwrap(), (7411, b"short".to_vec()));
+}
+
+/// Who receives user data reads the connections itself; while it is away somebody stands in, even if it never leaves for long.
+#[test]
+fn discovery_goes_on_while_who_receives_data_does_something_else() {
+    let (server, client) = (open(&config(32_500)), open(&config(32_500)));
+    let listener = Listener::start(&transport(&server), Channel::Meta);
+    let (meta, data) = (server.locators().metatraffic_unicast[0], data_of(&server));
+    for round in 0..3_u8 {
+        let receiver = std::thread::spawn({
+            let server = transport(&server);
+            move || {
+                let (mut pool, mut out) = (BufPool::new(0), Vec::new());
+                while out.is_empty() {
+                    server.recv(Channel::Data, RecvMode::Blocking, &mut pool, &mut out).unwrap();
+                }
+                out[0].0.to_vec()
+            }
+        });
+        // After a while that nothing comes in nobody expects it to leave.
+        std::thread::park_timeout(Duration::from_millis(100));
+        send(&client, meta, &[round]);
+        assert_eq!(&*listener.next().0, [round], "while it waits");
+        send(&client, data, &[round]);
+        assert_eq!(receiver.join().unwrap(), [round]);
+        send(&client, meta, &[round, 1]);
+        assert_eq!(&*listener.next().0, [round, 1], "while it is away");
+    }
+}
+
+/// Messages of one call leave together, whoever they are for, and in order.
+#[test]
+fn messages_of_one_call_arrive_in_order() {
+    let (server, client) = (open(&config(32_250)), open(&config(32_250)));
+    let listener = Listener::start(&transport(&server), Channel::Data);
+    let to = data_of(&server);
+    send(&client, to, b"first");
+    assert_eq!(&*listener.next().0, b"first");
+    let message = |round: u64, number: u64| pattern(round * 40 + number, 21 + number as usize * 1_500);
+    for round in 0..20 {
+        let mut outbox = Outbox::new();
+        for number in 0..40 {
+            let message = message(round, number);
+            if number % 2 == 0 {
+                push(&mut outbox, &message, &[to]);
+                continue;
+            }
+            // As samples that end their message, which are not copied.
+            outbox.begin();
+            outbox.put(&message[..20]);
+            outbox.put_tail(SharedBytes::copy_from(&message[20..]));
+            outbox.finish(&[to]);
+        }
+        assert_eq!(client.send(&outbox, SendMode::Blocking).sent, 40);
+        for number in 0..40 {
+            assert!(*listener.next().0 == *message(round, number), "{round} {number}");
         }
     }
 }

@@ -7,7 +7,9 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use common::{PATIENCE, Raw, bind, config, control, data_of, nowhere, open, send, transport, unit, until};
+use common::{
+    PATIENCE, Raw, bind, config, control, data_of, nowhere, open, send, takes, transport, unit, until,
+};
 use dunlin_core::Locator;
 use dunlin_tcp::{TcpConfig, TcpTransport};
 use dunlin_transport::conformance::{Listener, pattern, push, single};
@@ -50,6 +52,82 @@ fn a_message_that_is_too_long_ends_the_connection_and_no_other() {
     good.0.write_all(&unit(data_port(&server), &pattern(2, 65_500))).unwrap();
     assert_eq!(*listener.next().0, *pattern(2, 65_500));
     assert_eq!((server.connections().refused, server.connections().open), (2, 1));
+}
+
+#[test]
+fn who_promises_long_messages_gets_no_memory_for_that() {
+    const LONG: u32 = 1 << 20;
+    let server = open(&config(29_500));
+    let port = data_port(&server);
+    let mut greedy = Raw::bound_as(&server, nowhere(29_900), takes(u32::MAX));
+    let too_long = [b"RTCP", &(LONG + 15).to_le_bytes()[..], &[0; 4], &port.to_le_bytes()].concat();
+    greedy.0.write_all(&too_long).unwrap();
+    assert!(greedy.is_closed(), "{LONG} octets are the most, whatever it says");
+    let before = resident();
+    let promises: Vec<Raw> = (0..400)
+        .map(|n| {
+            let mut raw = Raw::bound_as(&server, nowhere(28_000 + n), takes(LONG));
+            let header = [b"RTCP", &(LONG + 14).to_le_bytes()[..], &[0; 4], &port.to_le_bytes()].concat();
+            raw.0.write_all(&[&header[..], &[7; 100]].concat()).unwrap();
+            raw
+        })
+        .collect();
+    let listener = Listener::start(&transport(&server), Channel::Data);
+    let mut good = Raw::bound(&server, nowhere(29_901));
+    good.0.write_all(&unit(port, b"through")).unwrap();
+    assert_eq!(&*listener.next().0, b"through");
+    let grown = resident().saturating_sub(before);
+    assert!(grown < 400 * (192 << 10), "{grown} octets for {} promises", promises.len());
+}
+
+/// It gets everything, as fast as it takes it, and holds up nobody else.
+#[test]
+fn a_peer_that_takes_little_at_a_time_holds_up_nobody() {
+    let (server, other) = (open(&config(29_750)), open(&config(29_750)));
+    let listener = Listener::start(&transport(&other), Channel::Data);
+    let mut slow = Raw::bound(&server, nowhere(29_902));
+    let to = Locator::tcp(nowhere(29_902), 7411);
+    send(&server, to, b"open it");
+    slow.open_ports(1);
+    send(&server, data_of(&other), b"open it, too");
+    assert_eq!(&*listener.next().0, b"open it, too");
+    let (done, before) = (AtomicBool::new(false), resident());
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut got = 0;
+            while let Some((_, body)) = slow.next() {
+                got += 1;
+                if body == b"the end" {
+                    return got;
+                }
+                std::thread::park_timeout(Duration::from_micros(500));
+            }
+            got
+        });
+        let writer = scope.spawn(|| {
+            let mut sent = 0;
+            for _ in 0..500 {
+                sent += server.send(&single(&[7; 60_000], &[to]), SendMode::Blocking).sent;
+            }
+            until("there is room", || server.send(&single(b"the end", &[to]), SendMode::Blocking).sent == 1);
+            done.store(true, Relaxed);
+            sent
+        });
+        let (mut number, mut longest) = (0, Duration::ZERO);
+        while !done.load(Relaxed) {
+            let start = Instant::now();
+            let message = pattern(number, 5_000);
+            send(&server, data_of(&other), &message);
+            assert_eq!(*listener.next().0, *message);
+            longest = longest.max(start.elapsed());
+            number += 1;
+        }
+        println!("{number} exchanges beside it, longest {longest:?}");
+        assert!(number > 0 && longest < Duration::from_secs(5), "{number} {longest:?}");
+        // The first message, those that found room, and the last one.
+        assert_eq!(reader.join().unwrap(), writer.join().unwrap() + 2);
+    });
+    assert!(resident().saturating_sub(before) < 32 << 20);
 }
 
 #[test]

@@ -363,6 +363,10 @@ impl Transport for Fault {
         self.shared.inner.warnings()
     }
 
+    fn troubles(&self) -> Vec<String> {
+        self.shared.inner.troubles()
+    }
+
     fn opens(&self, to: &Locator) -> bool {
         self.shared.inner.opens(to)
     }

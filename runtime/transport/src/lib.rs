@@ -195,6 +195,11 @@ pub trait Transport: Send + Sync {
         Vec::new()
     }
 
+    /// What is wrong now, in sentences for people: who cannot be reached, and why. Bounded, whatever others do.
+    fn troubles(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Counters since the start.
     fn stats(&self) -> TransportStats {
         TransportStats::default()

@@ -286,6 +286,10 @@ impl Transport for Pcap {
         self.inner.warnings()
     }
 
+    fn troubles(&self) -> Vec<String> {
+        self.inner.troubles()
+    }
+
     fn opens(&self, to: &Locator) -> bool {
         self.inner.opens(to)
     }

@@ -156,6 +156,10 @@ impl Transport for Together {
         self.all.iter().flat_map(|transport| transport.warnings()).collect()
     }
 
+    fn troubles(&self) -> Vec<String> {
+        self.all.iter().flat_map(|transport| transport.troubles()).collect()
+    }
+
     fn stats(&self) -> TransportStats {
         self.all.iter().fold(TransportStats::default(), |sum, transport| sum.with(&transport.stats()))
     }

@@ -25,6 +25,18 @@ pub enum Barrier {
     Transport,
 }
 
+impl Barrier {
+    fn hint(self) -> &'static str {
+        match self {
+            Self::Transport => "let both use the same IP version (network.ipv4, network.ipv6)",
+            Self::Loopback => "let both use a network that both hosts have (network.interfaces)",
+            Self::Network => {
+                "if no router leads from one network to the other, let both use one that both hosts have (network.interfaces); `explain` in one of the two programs sees whether anything arrives"
+            }
+        }
+    }
+}
+
 /// Why a writer and a reader do not talk, or why nobody is there to talk to. `Display` says what is the case,
 /// [`Cause::hint`] what to change.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -203,6 +215,8 @@ pub enum Cause {
         /// Endpoints refused.
         endpoints: u64,
     },
+    /// A connection over TCP or TLS that cannot be opened, or was refused: which one, and why.
+    Connection(String),
     /// The network as it was set up.
     Network(String),
 }
@@ -242,6 +256,7 @@ impl Cause {
             Self::Filtered { .. } => "FILTERED",
             Self::OtherDomain { .. } => "OTHER_DOMAIN",
             Self::Quota { .. } => "QUOTA",
+            Self::Connection(_) => "CONNECTION",
             Self::Network(_) => "NETWORK",
         }
     }
@@ -264,6 +279,7 @@ impl Cause {
                     "raise quotas.{key} or the other quotas (`dunlin config --reference`), or find out who announces so much"
                 )
             }
+            Self::Connection(trouble) => connection_hint(trouble).into(),
             other => other.fixed_hint().into(),
         }
     }
@@ -314,15 +330,7 @@ impl Cause {
             Self::Unreachable { .. } => {
                 "use a network that both hosts have (network.interfaces), the same IP version (network.ipv4, network.ipv6), or set quotas.foreign_locators if data goes elsewhere than discovery on purpose"
             }
-            Self::UnreachableForOther { barrier: Barrier::Transport, .. } => {
-                "let both use the same IP version (network.ipv4, network.ipv6)"
-            }
-            Self::UnreachableForOther { barrier: Barrier::Loopback, .. } => {
-                "let both use a network that both hosts have (network.interfaces)"
-            }
-            Self::UnreachableForOther { barrier: Barrier::Network, .. } => {
-                "if no router leads from one network to the other, let both use one that both hosts have (network.interfaces); `explain` in one of the two programs sees whether anything arrives"
-            }
+            Self::UnreachableForOther { barrier, .. } => barrier.hint(),
             Self::NothingReceived { reliable: true, .. } => {
                 "the other side may not have discovered this one, or may ignore it: ask `explain` there too; check that user data passes the firewall, not discovery alone"
             }
@@ -335,8 +343,21 @@ impl Cause {
             Self::Filtered { .. } => "look at expression and parameters of the content-filtered topic",
             Self::OtherDomain { .. } => "use one domain id, one domain.tag and the same ports.* on all sides",
             Self::Network(_) => "`dunlin doctor` says more",
-            Self::Policy { .. } | Self::Representation { .. } | Self::Quota { .. } => "",
+            Self::Policy { .. } | Self::Representation { .. } | Self::Quota { .. } | Self::Connection(_) => {
+                ""
+            }
         }
+    }
+}
+
+/// What helps against a connection that is not there, by the words that say why.
+fn connection_hint(trouble: &str) -> &'static str {
+    if trouble.contains("certificate") {
+        "give both ends certificates of an authority that is in tls.authorities of the other, valid now, and for the address that is connected to; or set tls.server_name"
+    } else if trouble.contains("TLS") {
+        "set tls.enabled on both sides or on none, and let both speak TLS 1.3"
+    } else {
+        "is the other participant running, with tcp.enabled, and is its tcp.port the one in discovery.peers here? A firewall on the way has to let TCP pass to it"
     }
 }
 
@@ -433,6 +454,7 @@ impl fmt::Display for Cause {
                 write!(f, "DATA_REPRESENTATION: offered {offered}, requested {accepted}")
             }
             Self::Ignored { what } => write!(f, "this participant ignores the {what}"),
+            Self::Connection(trouble) => f.write_str(trouble),
             Self::UnreachableForOther { from_writer, barrier, sender, receiver } => {
                 write_barrier(f, *from_writer, *barrier, &places(sender), &places(receiver))
             }

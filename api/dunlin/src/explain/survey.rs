@@ -361,6 +361,7 @@ impl<'a> View<'a> {
         if refused + stats.endpoints_refused > 0 {
             causes.push(Cause::Quota { participants: refused, endpoints: stats.endpoints_refused });
         }
+        causes.extend(self.participant.connection_troubles().into_iter().map(Cause::Connection));
         causes.extend(self.participant.network_notes().into_iter().map(Cause::Network));
     }
 }

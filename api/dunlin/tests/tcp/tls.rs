@@ -81,6 +81,18 @@ fn a_peer_without_a_trusted_certificate_is_kept_out_and_the_log_says_why() {
     let stranger = join(domain, &files(folder.path(), "theirs"));
     let told = |said: &str| LOG.lock().unwrap().iter().any(|line| line.contains(said));
     eventually("the log says it", || told("its certificate comes from no authority in `tls.authorities`"));
+    // Whoever asks why is told by either end, with what helps.
+    for participant in [&ours, &stranger] {
+        let causes = || participant.explain_topic("Kept out").causes;
+        eventually("`explain` says it", || {
+            causes()
+                .iter()
+                .any(|cause| cause.name() == "CONNECTION" && cause.to_string().contains("certificate"))
+        });
+        let causes = causes();
+        let cause = causes.iter().find(|cause| cause.name() == "CONNECTION").unwrap();
+        assert!(cause.hint().contains("tls.authorities"), "{cause}: {}", cause.hint());
+    }
     assert_eq!((ours.discovered_participants().len(), stranger.discovered_participants().len()), (0, 0));
 }
 

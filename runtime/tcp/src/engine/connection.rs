@@ -15,9 +15,9 @@ use rustix::event::PollFlags;
 use super::Shared;
 use crate::control::{Code, Message, Transaction, VERSION};
 use crate::counters::add;
-use crate::frame::{Header, MAX_MESSAGE, Nonsense};
+use crate::frame::{Header, MAX_LONG_MESSAGE, MAX_MESSAGE, Nonsense};
 use crate::inbox::Arrived;
-use crate::link::{Link, Pieces};
+use crate::link::{Link, Pieces, longest_of};
 use crate::reader::{End, Reader, Scratch};
 use crate::tls;
 
@@ -116,6 +116,11 @@ impl Cause {
 
     pub(super) fn of_connection(&self, link: &Link) -> String {
         format!("the TCP connection with {} is over: {self}", link.remote)
+    }
+
+    /// The same of the host that the other end is of.
+    pub(super) fn of_host(&self, link: &Link) -> String {
+        format!("a TCP connection of {} was refused: {self}", link.remote.ip())
     }
 
     /// Whether the other end made a mistake that people should hear of.
@@ -292,6 +297,11 @@ impl Connection {
             }
             self.heard = now;
             self.asked = false;
+            // The socket would say so itself, for a system call. TLS gives one record at a time.
+            if self.reader.drained && shared.tls.is_none() {
+                self.unfinished = false;
+                break;
+            }
         }
         Ok(())
     }
@@ -328,7 +338,11 @@ impl Connection {
         self.told = None;
         if header.port == 0 {
             let (message, transaction) = Message::decode(&bytes).map_err(Cause::Nonsense)?;
-            return message.map_or(Ok(()), |message| self.obey(shared, message, &transaction, now));
+            let Some(message) = message else { return Ok(()) };
+            if self.is_known() && message.is_question() {
+                self.hear_longest(&transaction);
+            }
+            return self.obey(shared, message, &transaction, now);
         }
         if self.stage != Stage::Bound && self.peer.is_none() {
             return Err(Cause::Nonsense(Nonsense::Control("data before it says who it is")));
@@ -347,6 +361,11 @@ impl Connection {
         Ok(())
     }
 
+    /// Whether it is known who the other end is.
+    fn is_known(&self) -> bool {
+        self.stage == Stage::Bound || self.peer.is_some()
+    }
+
     fn obey(
         &mut self,
         shared: &Shared,
@@ -356,7 +375,7 @@ impl Connection {
     ) -> Result<(), Cause> {
         let is_own = |port: u16| port == shared.logical.meta || port == shared.logical.data;
         // Fast DDS asks for ports while it has not heard yet that it was bound.
-        let known = self.stage == Stage::Bound || self.peer.is_some();
+        let known = self.is_known();
         match message {
             Message::Bind { version, locator } => self.bound_by(shared, version, locator, transaction, now),
             Message::Bound { code, .. } => self.accepted(shared, code, now),
@@ -386,6 +405,14 @@ impl Connection {
             }
             Message::Unbind => Err(Cause::Closed),
             Message::Checked { .. } | Message::KeptAlive { .. } => Ok(()),
+        }
+    }
+
+    /// A question of the other end says how long messages may be that are sent there. It may send as long ones, too.
+    fn hear_longest(&mut self, transaction: &Transaction) {
+        if let Some(longest) = longest_of(transaction) {
+            self.link.takes(longest);
+            self.reader.limit = MAX_LONG_MESSAGE;
         }
     }
 
@@ -419,6 +446,12 @@ impl Connection {
         if seen != address {
             self.keys.push(Locator::tcp(address, 0));
         }
+        self.reader.limit = MAX_MESSAGE;
+        if longest_of(transaction).is_some() {
+            self.hear_longest(transaction);
+            // An end that would never ask anything on this connection says by this how much it takes.
+            self.control(&Message::KeepAlive { locator }, None)?;
+        }
         self.establish(shared, now);
         Ok(())
     }
@@ -438,16 +471,16 @@ impl Connection {
     /// It can be used: what waited for it leaves.
     fn establish(&mut self, shared: &Shared, now: Instant) {
         self.stage = Stage::Bound;
-        self.reader.limit = MAX_MESSAGE;
         for key in std::mem::take(&mut self.keys) {
             let leave = |(port, message): (u16, Vec<u8>)| {
-                let pieces = Pieces { port, len: message.len(), parts: &[&message] };
-                self.link.send(&pieces, SendMode::NonBlocking, || {});
+                let pieces = Pieces { port, len: message.len(), parts: &[&message], last: None };
+                self.link.send(&pieces, SendMode::NonBlocking);
             };
             if shared.table.attach(key, &self.link, now, leave) {
                 self.keys.push(key);
             }
         }
+        self.link.leave(|| {});
     }
 
     /// Answers once more, if nothing has come since the last time.

@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use std::{io, mem};
 
 use dunlin_core::Locator;
@@ -19,6 +20,9 @@ use crate::tls::Context;
 
 /// Sentences that are kept until somebody asks.
 const MAX_TROUBLES: usize = 16;
+
+/// How long a refusal is told of.
+const REFUSED_OF_LATE: Duration = Duration::from_secs(60);
 
 /// Wakes the thread of the transport.
 pub(crate) struct Wake(OwnedFd);
@@ -59,6 +63,8 @@ pub(crate) struct Shared {
     /// There are peers to connect to.
     pub(crate) look: AtomicBool,
     troubles: Mutex<VecDeque<String>>,
+    /// The same of connections that others opened and this end refused, until somebody is told, and for a while after.
+    refusals: Mutex<VecDeque<(Instant, String)>>,
     kept: Mutex<Vec<TcpListener>>,
 }
 
@@ -81,6 +87,7 @@ impl Shared {
             quit: AtomicBool::new(false),
             look: AtomicBool::new(false),
             troubles: Mutex::default(),
+            refusals: Mutex::default(),
             kept: Mutex::default(),
         })
     }
@@ -105,6 +112,23 @@ impl Shared {
         if !troubles.contains(&trouble) {
             troubles.push_back(trouble);
         }
+    }
+
+    /// The connection of another end was refused: says so to whoever asks within a minute.
+    pub(crate) fn refuse(&self, trouble: String, now: Instant) {
+        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        refusals.retain(|(_, other)| *other != trouble);
+        if refusals.len() >= MAX_TROUBLES {
+            refusals.pop_front();
+        }
+        refusals.push_back((now, trouble));
+    }
+
+    /// What was refused of late.
+    pub(crate) fn refusals(&self, now: Instant) -> Vec<String> {
+        let refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        let late = refusals.iter().filter(|(at, _)| now.saturating_duration_since(*at) < REFUSED_OF_LATE);
+        late.map(|(_, trouble)| trouble.clone()).collect()
     }
 
     pub(crate) fn take_troubles(&self) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::{IpAddr, TcpStream};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -115,13 +116,13 @@ impl Context {
     pub(crate) fn client(&self, to: IpAddr) -> Result<Session, String> {
         let name = self.server_name.clone().unwrap_or_else(|| ServerName::IpAddress(to.into()));
         let session = ClientConnection::new(Arc::clone(&self.client), name);
-        session.map(|session| Session(session.into())).map_err(|error| error.to_string())
+        session.map(|session| Session::new(session.into())).map_err(|error| error.to_string())
     }
 
     /// A session of the side that was connected to.
     pub(crate) fn server(&self) -> Result<Session, String> {
         let session = ServerConnection::new(Arc::clone(&self.server));
-        session.map(|session| Session(session.into())).map_err(|error| error.to_string())
+        session.map(|session| Session::new(session.into())).map_err(|error| error.to_string())
     }
 }
 
@@ -158,22 +159,45 @@ pub(crate) fn explain(error: &Error) -> String {
     format!("{advice} (TLS: {error})")
 }
 
+/// Octets that are read from the socket at a time; rustls alone takes 4 KiB.
+const READ_AHEAD: usize = 32 << 10;
+
 /// The session of a connection. It never holds more than one batch that the socket did not take.
-pub(crate) struct Session(Connection);
+pub(crate) struct Session {
+    tls: Connection,
+    /// What was read, of which the octets of this range have not been looked at yet.
+    ahead: Vec<u8>,
+    unread: Range<usize>,
+}
 
 impl Session {
+    fn new(tls: Connection) -> Self {
+        Self { tls, ahead: Vec::new(), unread: 0..0 }
+    }
+
+    /// Takes in what has come; 0 if nothing will.
+    fn take_in(&mut self, mut stream: &TcpStream) -> io::Result<usize> {
+        if self.unread.is_empty() {
+            self.ahead.resize(READ_AHEAD, 0);
+            self.unread = 0..stream.read(&mut self.ahead)?;
+        }
+        let count = self.tls.read_tls(&mut &self.ahead[self.unread.clone()])?;
+        self.unread.start += count;
+        Ok(count)
+    }
+
     pub(crate) fn is_handshaking(&self) -> bool {
-        self.0.is_handshaking()
+        self.tls.is_handshaking()
     }
 
     pub(crate) fn wants_write(&self) -> bool {
-        self.0.wants_write()
+        self.tls.wants_write()
     }
 
     /// Sends what waits; true if nothing is left.
     pub(crate) fn flush(&mut self, stream: &TcpStream) -> io::Result<bool> {
-        while self.0.wants_write() {
-            match self.0.write_tls(&mut WithoutSignal(stream)) {
+        while self.tls.wants_write() {
+            match self.tls.write_tls(&mut WithoutSignal(stream)) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
@@ -185,16 +209,16 @@ impl Session {
     }
 
     /// Reads what was decrypted; of kind `WouldBlock` if there is nothing.
-    pub(crate) fn read(&mut self, mut stream: &TcpStream, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+    pub(crate) fn read(&mut self, stream: &TcpStream, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         loop {
             match self.read_plain(bufs) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 result => return result,
             }
-            if self.0.read_tls(&mut stream)? == 0 {
+            if self.take_in(stream)? == 0 {
                 return Ok(0);
             }
-            let processed = self.0.process_new_packets();
+            let processed = self.tls.process_new_packets();
             // An alert, or the next step of the handshake.
             let flushed = self.flush(stream);
             processed.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
@@ -205,7 +229,7 @@ impl Session {
     /// Fills all buffers if there is enough.
     fn read_plain(&mut self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         let mut total = 0;
-        let mut reader = self.0.reader();
+        let mut reader = self.tls.reader();
         for buf in bufs {
             let mut filled = 0;
             while filled < buf.len() {
@@ -225,7 +249,7 @@ impl Session {
         if !self.flush(stream)? {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let count = self.0.writer().write_vectored(parts)?;
+        let count = self.tls.writer().write_vectored(parts)?;
         self.flush(stream)?;
         if count == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
     }

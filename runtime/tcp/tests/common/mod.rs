@@ -75,10 +75,21 @@ pub fn control(kind: u8, transaction: [u8; 12], code: Option<u32>, cdr: &[u8]) -
 
 /// Says under which address an end is announced.
 pub fn bind(address: SocketAddr) -> Vec<u8> {
+    bind_as(address, [1; 12])
+}
+
+/// The transaction of an end that takes messages of so many octets.
+pub fn takes(longest: u32) -> [u8; 12] {
+    let parts = [&[1, 0, 0, 0], &b"DUNL"[..], &longest.to_le_bytes()].concat();
+    parts.try_into().unwrap()
+}
+
+/// The same with a transaction.
+pub fn bind_as(address: SocketAddr, transaction: [u8; 12]) -> Vec<u8> {
     let locator = Locator::tcp(address, 0);
     let head = [1, 0, 1, 0xd0];
     let numbers = [locator.kind.0.to_le_bytes(), locator.port.to_le_bytes()].concat();
-    control(0xd1, [1; 12], None, &[&head[..], &numbers, &locator.address].concat())
+    control(0xd1, transaction, None, &[&head[..], &numbers, &locator.address].concat())
 }
 
 /// An end that speaks the framing by hand.
@@ -94,8 +105,13 @@ impl Raw {
 
     /// Connects, and says that it is announced under `address`.
     pub fn bound(to: &TcpTransport, address: SocketAddr) -> Self {
+        Self::bound_as(to, address, [1; 12])
+    }
+
+    /// The same with a transaction.
+    pub fn bound_as(to: &TcpTransport, address: SocketAddr, transaction: [u8; 12]) -> Self {
         let mut raw = Self::connect(to);
-        raw.0.write_all(&bind(address)).unwrap();
+        raw.0.write_all(&bind_as(address, transaction)).unwrap();
         let (port, body) = raw.next().expect("an answer");
         assert_eq!((port, body[0], &body[16..20]), (0, 0xe1, &[0; 4][..]), "bound");
         raw
