@@ -125,7 +125,7 @@ shapes-peers: ## every scenario with Cyclone DDS, Fast DDS, RustDDS and dust_dds
 	@scripts/setup.sh build interop $(if $(filter fastdds3,$(PEERS)),fastdds3)
 	tests/shapes/run.sh peers
 
-network: ## network namespaces: 921,600-byte samples over 100 Mbit/s; addresses that appear, change and vanish; dunlin doctor where multicast is dropped; a benchmark that is ended
+network: ## network namespaces: 921,600-byte samples over 100 Mbit/s; addresses that appear, change and vanish; dunlin doctor where multicast is dropped; a benchmark that is ended; bands and limits of daemons
 	@scripts/setup.sh build test
 	$(PROOF) network -- tests/network/all.sh
 

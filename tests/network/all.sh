@@ -9,3 +9,4 @@ FAMILY=6 ./mobility.sh
 ./doctor.sh
 ./bench.sh
 ./architectures.sh
+./daemon.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # TCP through a router that translates addresses: three network namespaces, one of them the router with nftables. The near
 # end has a private address that the far one has no route to, and connects; reliable samples must pass in both directions, and
-# none may be lost while the connection is reset and nothing passes for ten seconds.
+# none may be lost while the connection is reset and nothing passes for ten seconds. A host that vanishes leaves no connection.
 #
 # PROGRAMS=folder of frames_publisher and frames_subscriber, built here otherwise.
 set -euo pipefail
@@ -105,8 +105,42 @@ outage() {
     inside "$router" nft flush chain ip outage passing
 }
 
+# A host that vanishes without a word leaves half of a connection behind: it ends although nobody closes it, and whoever is left
+# goes on. Both programs wait for a reader, and have nothing to say but announcements.
+half_open() {
+    local left gone tries begin
+    connections() { inside "$far" ss -Htn state established sport = :7400 | wc -l; }
+    inside "$far" env DUNLIN_TCP_PORT=7400 "$PROGRAMS/frames_publisher" $BYTES 1 >"$files/publisher" 2>&1 &
+    left=$!
+    inside "$near" env DUNLIN_TCP_PORT=off DUNLIN_DISCOVERY_PEERS=tcp://10.98.0.2:7400 \
+        "$PROGRAMS/frames_publisher" $BYTES 1 >"$files/subscriber" 2>&1 &
+    gone=$!
+    started=("$left" "$gone")
+    for tries in {1..200}; do
+        [ "$(connections)" = 0 ] || break
+        sleep 0.05
+    done
+    [ "$(connections)" = 1 ] || { echo "network: TCP: the two do not connect (look $tries)" >&2; failed=1; }
+    inside "$router" nft add rule ip outage passing drop
+    kill -9 "$gone"
+    wait "$gone" 2>/dev/null || true
+    begin=$(date +%s)
+    while [ "$(connections)" != 0 ] && [ $(($(date +%s) - begin)) -lt 40 ]; do sleep 0.5; done
+    if [ "$(connections)" = 0 ] && kill -0 "$left" 2>/dev/null; then
+        echo "network: TCP: half of a connection was given up after $(($(date +%s) - begin)) s"
+    else
+        echo "network: TCP: half of a connection is still there after 40 s, or the program is not" >&2
+        failed=1
+    fi
+    kill "$left" 2>/dev/null || true
+    wait "$left" 2>/dev/null || true
+    started=()
+    inside "$router" nft flush chain ip outage passing
+}
+
 run out 0
 run into 0
 run out 100 outage
 run into 100 outage
+half_open
 exit "$failed"
