@@ -399,7 +399,7 @@ mod tests {
         assert!(!sources.admit(&at(1)) && !sources.admit(&from(1, 0)) && !sources.admit(&from(2, 5_000)));
         let loopback = |port| Locator::udp_v4(Ipv4Addr::LOCALHOST, port);
         assert!(sources.admit(&loopback(5_000)) && !sources.admit(&loopback(5_002)), "of the same host");
-        assert!(sources.admit(&Locator::tcp(Ipv4Addr::LOCALHOST.into(), 9)), "a path that was opened");
+        assert!(sources.admit(&Locator::shared_memory([1; 8], 2)), "a path that was opened");
         places.speaks_from(&at(1), &ports);
         let sources = admitted(&mut places, &[7]);
         assert!(sources.admit(&at(1)) && sources.admit(&from(1, 9)), "something on the way writes others");

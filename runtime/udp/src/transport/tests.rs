@@ -315,7 +315,7 @@ fn what_others_name_is_never_broadcast_to() {
 fn everything_comes_from_the_ports_that_it_names() {
     let loopback = Ipv4Addr::new(127, 255, 255, 255);
     let own = UdpConfig {
-        multicast: crate::MulticastUse::Off,
+        multicast: MulticastUse::Off,
         broadcast: vec![loopback],
         broadcast_data: true,
         interfaces: vec!["lo".into()],
