@@ -23,7 +23,7 @@ impl Writer {
             self.refused = Some(Misbehaviour::NotMatched);
             return false;
         };
-        if let Some(passage) = self.readers.get_mut(index).and_then(|proxy| proxy.passage.as_mut()) {
+        if let Some(passage) = self.passages.get_mut(Guid::new(source_prefix, echo.reader_id)) {
             if !passage.answered(now.mono, echo.count) {
                 self.refused = Some(Misbehaviour::UnaskedEcho);
             }

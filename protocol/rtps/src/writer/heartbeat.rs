@@ -5,13 +5,10 @@ use super::readers::ReaderProxy;
 use super::withhold::{count_after, with_count};
 use super::{HeartbeatCounts, Writer};
 use crate::WriterHistory;
-use crate::timing::{arm, is_due};
+use crate::timing::is_due;
 use dunlin_buf::Outbox;
-use dunlin_core::{Duration, EntityId, MonoTime, Now, SequenceNumber, SnRange};
+use dunlin_core::{EntityId, MonoTime, Now, SequenceNumber, SnRange};
 use dunlin_wire::{Heartbeat, HeartbeatFrag, size};
-
-/// Answers to ACKNACKs of one reader are at least this far apart, so that two peers that answer each other do not spin.
-const REPLY_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A group is used for what not all of its members want if at least one in so many of all readers does.
 pub(super) const GROUP_SHARE: usize = 4;
@@ -162,8 +159,7 @@ impl Writer {
     /// Notes that a reader asked for a HEARTBEAT.
     pub(super) fn owe_reply(&mut self, now: MonoTime, index: usize) {
         let Some(proxy) = self.readers.get_mut(index) else { return };
-        let at = proxy.replied_at.map_or(now, |at| at.plus(REPLY_INTERVAL).max(now));
-        arm(&mut proxy.reply_due, at);
+        proxy.owe_reply(now);
         let due = proxy.deadline();
         self.repairs.arm(due);
     }
@@ -180,8 +176,7 @@ impl Writer {
         if !is_due(proxy.reply_due, now) {
             return;
         }
-        proxy.reply_due = None;
-        proxy.replied_at = Some(now);
+        proxy.replied(now);
         self.announce_withheld(index, true, history, out);
         self.heartbeat_soon(now);
     }

@@ -118,9 +118,9 @@ impl Writer {
     /// How many frames a datagram to the network may have: several where every reader says what it misses and when it has it all,
     /// and the way to those that never do is known.
     fn frames_in_datagram(&self) -> usize {
-        let known = |proxy: &ReaderProxy| match &proxy.passage {
-            Some(passage) => passage.is_open(),
-            None => proxy.reliable && proxy.cfg.vendor.does(Behaviour::SpeaksDunlin),
+        let known = |proxy: &ReaderProxy| match proxy.reliable {
+            true => proxy.cfg.vendor.does(Behaviour::SpeaksDunlin),
+            false => self.passages.is_open(proxy.guid()),
         };
         if !self.may_join_frames() || !self.readers.iter().all(known) {
             return 1;

@@ -61,7 +61,6 @@ impl Writer {
         }
         proxy.history_end = self.transmission.pushed();
         proxy.flow = self.has_window(&proxy).then(|| Box::new(self.new_flow(now.mono, &proxy)));
-        proxy.passage = self.new_passage(&proxy);
         proxy.silence = self.inactivity.silence(proxy.delays_answers()).filter(|_| reliable).map(Box::new);
         if wants_history && reliable {
             proxy.acked = first.previous();
@@ -72,7 +71,9 @@ impl Writer {
             requests.rearm(now.mono.plus(HISTORY_DELAY));
             self.repairs.arm(Some(now.mono.plus(HISTORY_DELAY)));
         }
+        let guid = proxy.guid();
         self.add(slot, proxy);
+        self.begin_passage(guid);
         self.transmission.survey(&self.readers);
         self.announcements.note_delays(now.mono, &self.readers);
         if reliable {
@@ -99,14 +100,15 @@ impl Writer {
         let Some(proxy) = self.readers.by_guid_mut(reader) else {
             return false;
         };
-        if proxy.cfg.unicast != unicast {
+        let moved = proxy.cfg.unicast != unicast;
+        if moved {
             proxy.round_trip.forget_nearest();
-            if let Some(passage) = &mut proxy.passage {
-                passage.forget();
-            }
         }
         proxy.cfg.unicast = unicast;
         proxy.cfg.multicast = multicast;
+        if moved {
+            self.begin_passage(reader);
+        }
         self.readers_changed();
         self.note_rooms();
         true
@@ -134,6 +136,7 @@ impl Writer {
     pub fn unmatch_reader(&mut self, reader: Guid) -> bool {
         let Some(index) = self.readers.find(reader) else { return false };
         self.readers.remove(index);
+        self.passages.remove(reader);
         self.readers_changed();
         self.transmission.survey(&self.readers);
         true

@@ -40,7 +40,7 @@ use dunlin_core::{Duration, Guid, Misbehaviour, MonoTime, Now, SequenceNumber, S
 use dunlin_wire::HeartbeatGroup;
 use inactivity::Inactivity;
 use large_datagrams::Forms;
-use readers::{ReaderProxy, Readers};
+use readers::{Passages, ReaderProxy, Readers};
 use repairs::Repairs;
 use transmission::Transmission;
 use withheld::Withheld;
@@ -67,6 +67,7 @@ pub struct Writer {
     inactivity: Inactivity,
     /// How large changes left.
     forms: Forms,
+    passages: Passages,
 
     // Scratch
     /// Inline QoS of the change that is just leaving.
@@ -93,6 +94,7 @@ impl Writer {
             withheld: Withheld::default(),
             inactivity: Inactivity::new(&cfg),
             forms: Forms::default(),
+            passages: Passages::default(),
             inline: Vec::new(),
             gaps: Vec::new(),
             stats: WriterStats::default(),

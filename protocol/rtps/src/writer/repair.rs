@@ -73,8 +73,7 @@ impl Writer {
             self.stats.repairs_deferred = self.stats.repairs_deferred.saturating_add(1);
         }
         if reliable && progress == Progress::Done {
-            proxy.reply_due = None;
-            proxy.replied_at = Some(now);
+            proxy.replied(now);
             self.tell(index, false, true, history, out);
             self.heartbeat_soon(now);
         } else if reliable {

@@ -2,22 +2,23 @@
 //! `readers::passage`.
 
 use super::Writer;
-use super::readers::{Passage, Question, ReaderProxy};
+use super::readers::{Question, ReaderProxy};
 use super::transmission::{FRAMES_MOST, filling};
-use alloc::boxed::Box;
 use dunlin_buf::Outbox;
-use dunlin_core::{Behaviour, MonoTime};
+use dunlin_core::{Behaviour, Guid, MonoTime};
 use dunlin_wire::{EchoRequest, MessageBuilder, size};
 
 /// Octets of a question behind data, and where it goes.
 const QUESTION: usize = size::INFO_DST + size::ECHO_REQUEST;
 
 impl Writer {
-    /// What is to be found out about the way to a reader.
-    pub(super) fn new_passage(&self, proxy: &ReaderProxy) -> Option<Box<Passage>> {
-        let local = proxy.guid().prefix == self.cfg.guid.prefix;
-        let answers = !proxy.reliable && proxy.cfg.vendor.does(Behaviour::SpeaksDunlin) && !local;
-        (answers && self.cfg.paths.is_some()).then(Box::default)
+    /// A reader was added, or its locators have changed: nothing is known of the way to it.
+    pub(super) fn begin_passage(&mut self, reader: Guid) {
+        let local = reader.prefix == self.cfg.guid.prefix;
+        let answers = |proxy: &ReaderProxy| !proxy.reliable && proxy.cfg.vendor.does(Behaviour::SpeaksDunlin);
+        if self.cfg.paths.is_some() && !local && self.readers.by_guid(reader).is_some_and(answers) {
+            self.passages.begin(reader);
+        }
     }
 
     /// A large change is about to leave in frames: readers whose way is not known are tried when it is time.
@@ -27,9 +28,8 @@ impl Writer {
         }
         let octets = filling(self.cfg.max_message_size, FRAMES_MOST);
         let (framing, writer_id) = (&self.framing, self.cfg.guid.entity_id);
-        for proxy in self.readers.iter_mut() {
-            let reader = proxy.guid();
-            let Some(passage) = &mut proxy.passage else { continue };
+        for (reader, passage) in self.passages.iter_mut() {
+            let Some(proxy) = self.readers.by_guid(reader) else { continue };
             if passage.question(now) != Question::Trial {
                 continue;
             }
@@ -53,9 +53,7 @@ impl Writer {
             return;
         }
         let writer_id = self.cfg.guid.entity_id;
-        let asked = self.readers.iter_mut().find_map(|proxy| {
-            let reader = proxy.guid();
-            let passage = proxy.passage.as_mut()?;
+        let asked = self.passages.iter_mut().find_map(|(reader, passage)| {
             (passage.question(now) == Question::Check).then(|| (reader, passage.checked(now)))
         });
         let Some((reader, count)) = asked else { return };
@@ -65,8 +63,6 @@ impl Writer {
 
     /// So many octets of new data have left in frames or in several.
     pub(super) fn note_passages(&mut self, octets: u64) {
-        for passage in self.readers.iter_mut().filter_map(|proxy| proxy.passage.as_mut()) {
-            passage.sent(octets);
-        }
+        self.passages.iter_mut().for_each(|(_, passage)| passage.sent(octets));
     }
 }

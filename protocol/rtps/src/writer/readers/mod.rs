@@ -14,7 +14,7 @@ mod silence;
 pub(crate) use account::RepairAccount;
 pub(crate) use flow::Flow;
 pub(crate) use log::{Suppression, WHOLE};
-pub(in crate::writer) use passage::{Passage, Question};
+pub(in crate::writer) use passage::{Passages, Question};
 pub(crate) use proxy::{Form, MAX_KEPT, ReaderProxy, Separation, Standing, Terms};
 pub(crate) use requests::{FragmentRequest, MAX_REQUEST_INTERVALS, Requests};
 pub(crate) use round_trip::RoundTrip;

@@ -7,7 +7,8 @@
 //! one. From then on a question rides on the data now and then: when none is answered any more, datagrams have one frame again.
 
 use crate::timing::{FAST_LINE, octets_in_a_millisecond};
-use dunlin_core::{Duration, MonoTime};
+use alloc::vec::Vec;
+use dunlin_core::{Duration, Guid, MonoTime};
 
 /// Octets of new data before the first trial, and most before one that comes after others that failed.
 const FIRST: u64 = 2 << 20;
@@ -16,6 +17,8 @@ const MOST: u64 = 128 << 20;
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Time from an answer to the next question.
 const BETWEEN: Duration = Duration::from_millis(100);
+/// Readers of a writer whose ways are found out. With more, datagrams to the network have one frame.
+const MOST_READERS: usize = 64;
 /// Questions in a row without an answer after which the path carries no long datagrams (RFC 8899 §5.1.2 MAX_PROBES).
 const MAX_LOST: u32 = 3;
 
@@ -27,6 +30,39 @@ pub(in crate::writer) enum Question {
     Trial,
     /// Whether one with data does.
     Check,
+}
+
+/// What is known of the ways to the best-effort readers of one writer that answer questions. Few writers have such readers, so this
+/// is beside the readers, not in them.
+#[derive(Clone, Debug, Default)]
+pub(in crate::writer) struct Passages(Vec<(Guid, Passage)>);
+
+impl Passages {
+    /// Nothing is known of the way to a reader, which may be new.
+    pub(in crate::writer) fn begin(&mut self, reader: Guid) {
+        self.remove(reader);
+        if self.0.len() < MOST_READERS {
+            self.0.push((reader, Passage::default()));
+        }
+    }
+
+    pub(in crate::writer) fn remove(&mut self, reader: Guid) {
+        self.0.retain(|(known, _)| *known != reader);
+    }
+
+    /// A reader that answers questions.
+    pub(in crate::writer) fn get_mut(&mut self, reader: Guid) -> Option<&mut Passage> {
+        self.0.iter_mut().find(|(known, _)| *known == reader).map(|(_, passage)| passage)
+    }
+
+    /// Whether long datagrams arrive at a reader, and pay.
+    pub(in crate::writer) fn is_open(&self, reader: Guid) -> bool {
+        self.0.iter().any(|(known, passage)| *known == reader && passage.is_open())
+    }
+
+    pub(in crate::writer) fn iter_mut(&mut self) -> impl Iterator<Item = (Guid, &mut Passage)> {
+        self.0.iter_mut().map(|(reader, passage)| (*reader, passage))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,11 +101,6 @@ impl Passage {
     /// So many octets of new data have left for the reader.
     pub(in crate::writer) fn sent(&mut self, octets: u64) {
         self.sent = self.sent.saturating_add(octets);
-    }
-
-    /// The locators of the reader have changed.
-    pub(in crate::writer) fn forget(&mut self) {
-        *self = Self { count: self.count, heard: self.heard, ..Self::default() };
     }
 
     pub(in crate::writer) fn question(&mut self, now: MonoTime) -> Question {
@@ -216,6 +247,7 @@ mod tests {
             assert!(!answers || passage.answered(at(now + 5_000), count));
             now += 600_000;
         }
+        assert_eq!(passage.question(at(now)), Question::Check);
         assert!(passage.is_open(), "never three in a row");
         passage.checked(at(now));
         assert_eq!(passage.question(at(now + 600_000)), Question::Nothing);
@@ -232,7 +264,5 @@ mod tests {
         passage.question(at(2_000_000));
         assert!(passage.answered(at(2_000_000), count), "late");
         assert!(!passage.answered(at(2_000_000), count), "twice");
-        passage.forget();
-        assert!(!passage.is_open() && !passage.answered(at(2_000_000), count));
     }
 }

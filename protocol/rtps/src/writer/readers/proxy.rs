@@ -6,17 +6,18 @@ mod separation;
 pub(crate) use begun_set::BegunSet;
 pub(crate) use separation::{MAX_KEPT, Separation};
 
-use super::{
-    Flow, MAX_REQUEST_INTERVALS, Passage, RepairAccount, Requests, RoundTrip, Silence, Suppression, WHOLE,
-};
+use super::{Flow, MAX_REQUEST_INTERVALS, RepairAccount, Requests, RoundTrip, Silence, Suppression, WHOLE};
 use crate::count::CountFilter;
 use crate::lazy::Lazy;
-use crate::timing::{earliest, is_due};
+use crate::timing::{arm, earliest, is_due};
 use crate::{Change, ReaderProxyConfig, WriterConfig};
 use alloc::boxed::Box;
 use dunlin_core::{
     Behaviour, Duration, Guid, Locator, MonoTime, SequenceNumber, SequenceNumberSet, SnRange, SnRanges,
 };
+
+/// Answers to ACKNACKs of one reader are at least this far apart, so that two peers that answer each other do not spin.
+const REPLY_INTERVAL: Duration = Duration::from_millis(1);
 
 /// What a reader is sent, and whether the writer waits for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,13 +94,12 @@ pub(crate) struct ReaderProxy {
     pub(crate) account: Lazy<RepairAccount>,
     /// A HEARTBEAT is owed in answer to an ACKNACK.
     pub(crate) reply_due: Option<MonoTime>,
-    pub(crate) replied_at: Option<MonoTime>,
+    /// The next one leaves no sooner.
+    next_reply: MonoTime,
 
     // Waiting for it
     /// It says what it took, so there is a window for it.
     pub(crate) flow: Option<Box<Flow>>,
-    /// It never says what it misses, but answers questions.
-    pub(in crate::writer) passage: Option<Box<Passage>>,
     /// It may become inactive.
     pub(crate) silence: Option<Box<Silence>>,
 
@@ -133,9 +133,8 @@ impl ReaderProxy {
             requests: Lazy::default(),
             account: Lazy::default(),
             reply_due: None,
-            replied_at: None,
+            next_reply: MonoTime::default(),
             flow: None,
-            passage: None,
             silence: None,
             rejecting: false,
             unannounced: Lazy::default(),
@@ -367,6 +366,17 @@ impl ReaderProxy {
     /// Whether a HEARTBEAT behind one that asks it something keeps it from answering.
     pub(crate) fn delays_answers(&self) -> bool {
         self.reliable && self.standing != Standing::Silent && self.cfg.vendor.does(Behaviour::DelaysAnswers)
+    }
+
+    /// It asks for a HEARTBEAT.
+    pub(crate) fn owe_reply(&mut self, now: MonoTime) {
+        arm(&mut self.reply_due, self.next_reply.max(now));
+    }
+
+    /// It is sent one.
+    pub(crate) fn replied(&mut self, now: MonoTime) {
+        self.reply_due = None;
+        self.next_reply = now.plus(REPLY_INTERVAL);
     }
 
     /// When `on_timer` has work for this reader.
