@@ -84,6 +84,30 @@ fn a_discovery_server_that_does_not_answer_is_a_problem() {
 }
 
 #[test]
+fn a_daemon_that_is_down_is_a_problem() {
+    let domain = &more_domain(0);
+    let federated = ["--wait", "1", "--set", "discovery.architecture=federated"];
+    let found = eventually(domain, &federated, 1);
+    assert_says(&found[0], &["the daemon of this host does not answer at ", "do: start `dunlin daemon`"]);
+}
+
+#[test]
+fn a_peer_that_cannot_be_connected_to_is_a_problem() {
+    let domain = &more_domain(1);
+    let sets = ["tcp.enabled=true", "network.udp=false", "discovery.peers=tcp://127.0.0.1:9"];
+    let tcp: Vec<&str> =
+        ["--wait", "1"].into_iter().chain(sets.iter().flat_map(|set| ["--set", set])).collect();
+    let found = eventually(domain, &tcp, 1);
+    assert_says(
+        &found[0],
+        &[
+            "cannot connect to 127.0.0.1:9 over TCP: nobody listens there",
+            "do: is the other participant running",
+        ],
+    );
+}
+
+#[test]
 fn what_quotas_refuse_is_a_problem() {
     let domain = &more_domain(5);
     let lab = participant(domain, "lab", &[]);
