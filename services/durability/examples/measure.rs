@@ -85,7 +85,13 @@ fn measure(kind: DurabilityKind, samples: u32, octets: usize) -> Result {
         let participant = participant(&tag)?;
         let topic = participant.create_topic::<Blob>("Blobs", &TopicQos::default())?;
         let all = DurabilityService { history_kind: HistoryKind::KeepAll, ..DurabilityService::default() };
-        let qos = DataWriterQos::default().reliable().keep_all().durability(kind).durability_service(all);
+        let qos = DataWriterQos::default()
+            .reliable()
+            .keep_all()
+            .durability(kind)
+            .durability_service(all)
+            // Otherwise nothing is left once the writer has gone.
+            .autodispose_unregistered_instances(false);
         let writer = participant.create_publisher(&Default::default())?.create_datawriter(&topic, &qos)?;
         writer.wait_for_readers(1, dunlin::Duration::from_secs(30))?;
         let mut blob = Blob { id: 0, octets: vec![7; octets] };

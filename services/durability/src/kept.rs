@@ -50,6 +50,8 @@ pub(crate) struct Opening<'o> {
     pub(crate) participant: &'o DomainParticipant,
     pub(crate) mark: &'o ServiceMark,
     pub(crate) since: &'o str,
+    /// Instances of a topic that are kept.
+    pub(crate) instances: usize,
     pub(crate) bell: &'o Bell,
 }
 
@@ -91,7 +93,7 @@ impl KeptTopic {
         group: GroupId,
         opening: &Opening<'_>,
     ) -> Result<Self, CreateEntityError> {
-        let Opening { participant, mark, bell, .. } = opening;
+        let Opening { participant, mark, bell, instances, .. } = opening;
         let (of_participant, opaque) = topic_of(participant, &topic)?;
         let feeder = feeder(&of_participant, &topic, opening)?;
         let ready = Arc::new(AtomicBool::new(true));
@@ -103,7 +105,7 @@ impl KeptTopic {
         let subscriber = participant.create_subscriber(&topic.subscriber_qos())?;
         let reader = subscriber.create_datareader_with_listener(
             &of_participant,
-            &topic.reader_qos(mark),
+            &topic.reader_qos(mark, *instances),
             arrived,
             StatusMask::DATA_AVAILABLE,
         )?;
@@ -521,7 +523,7 @@ fn feeder(
     topic: &Topic,
     opening: &Opening<'_>,
 ) -> Result<DataWriter<SerializedData>, CreateEntityError> {
-    let Opening { participant, mark, since, bell } = opening;
+    let Opening { participant, mark, since, bell, .. } = opening;
     let qos = topic.feeder_qos(mark, since).user_data(DeliveredHistory::default().to_user_data());
     let feeder =
         participant.create_publisher(&topic.publisher_qos())?.create_datawriter(of_participant, &qos)?;

@@ -178,8 +178,13 @@ impl Service {
         let keeper = if key.persistent { self.persistent.as_mut() } else { Some(&mut self.transient) };
         let Some(keeper) = keeper else { return };
         let since = self.since.to_string();
-        let opening =
-            Opening { participant: &self.participant, mark: &self.mark, since: &since, bell: &self.bell };
+        let opening = Opening {
+            participant: &self.participant,
+            mark: &self.mark,
+            since: &since,
+            instances: self.config.quota.instances,
+            bell: &self.bell,
+        };
         let opened = KeptTopic::open(topic.clone(), 0, &opening);
         // Whoever meets the service later knows this topic once that is known.
         self.post.announce();
@@ -445,8 +450,13 @@ impl Service {
         let (contract, deadline) = (writer.contract.clone(), writer.data.qos.deadline.period);
         let topic = Topic { contract, deadline, ..kept.topic.clone() };
         let since = self.since.to_string();
-        let opening =
-            Opening { participant: &self.participant, mark: &self.mark, since: &since, bell: &self.bell };
+        let opening = Opening {
+            participant: &self.participant,
+            mark: &self.mark,
+            since: &since,
+            instances: self.config.quota.instances,
+            bell: &self.bell,
+        };
         if kept.is_giving() || keeper.renew(kept.group, topic.contract.clone(), topic.encode()).is_err() {
             return None;
         }

@@ -13,6 +13,8 @@ const MAX_PART: usize = 256 << 10;
 const MAX_PARTITIONS: usize = 256;
 /// Samples on their way to readers, of one history.
 const ON_THEIR_WAY: i32 = 2048;
+/// Instances that a reader knows, if the limit of the service is low.
+const LEAST_INSTANCES: usize = 1 << 16;
 /// The layout of descriptions.
 const LAYOUT: &str = "1";
 
@@ -155,11 +157,15 @@ impl Topic {
         })
     }
 
-    /// QoS of the service's reader. What waits there while the store is busy is bounded by the participant's quota of octets.
-    pub(crate) fn reader_qos(&self, mark: &ServiceMark) -> DataReaderQos {
+    /// QoS of the service's reader. What waits there while the store is busy is bounded by the participant's quota of octets, and its
+    /// instances by the `instances` of which the service keeps data. A reader knows instances as long as somebody writes them, also
+    /// when the history has let them go, so it has room for more.
+    pub(crate) fn reader_qos(&self, mark: &ServiceMark, instances: usize) -> DataReaderQos {
         let key = &self.key;
+        let instances = instances.saturating_mul(2).max(LEAST_INSTANCES);
         let mut qos = DataReaderQos::default()
             .keep_all()
+            .resource_limits(-1, i32::try_from(instances).unwrap_or(i32::MAX), -1)
             .durability(key.durability())
             .representation(&key.representation())
             .remove_duplicates(false)

@@ -360,3 +360,28 @@ fn an_empty_topic_that_nobody_writes_gives_up_its_place() {
     sim.run_for(secs(20)).unwrap();
     assert!(third.matched_subscriptions().is_empty(), "what is kept has its place");
 }
+
+#[test]
+fn the_quota_of_instances_does_not_come_before_the_limit_of_the_service() {
+    Sim::builder().seeds(seeds(2), |sim| {
+        let (a, s, b) = (sim.node("a"), sim.node("s"), sim.node("b"));
+        let mut config = config("s");
+        config.quota.instances = 8;
+        config.config = Some(dunlin::Config::default());
+        config.config.as_mut().map(|it| it.set("quotas.max_instances", "5")).transpose()?;
+        let shown = serve_and_show(&s, &config, &Disk::default());
+        let writer = writer(sim, &a, &writer_qos(1))?;
+        for id in 0..12 {
+            a.run(|| writer.write(&track(id, 1)))?;
+        }
+        stored(sim, &a, &writer)?;
+        assert_eq!(shown.lock().unwrap().states[0].instances, 8);
+        let late = reader(sim, &b, &reader_qos())?;
+        a.crash();
+        sim.run_until(|| late.stats().delivered >= 8, secs(60))?;
+        sim.run_for(secs(5))?;
+        // Beyond the limit the oldest goes.
+        assert!(values(&take(&b, &late)).iter().filter(|(id, _)| *id >= 4).count() == 8);
+        Ok(())
+    });
+}
