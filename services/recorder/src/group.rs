@@ -190,7 +190,7 @@ impl Group {
         self.with_core(|core| core.add(data, &self.shared));
     }
 
-    /// Notes which writers are still there; false if none is, and none was for a while.
+    /// Notes which writers are still there; false if none is, none was for a while, and nothing of theirs waits.
     pub(crate) fn retain(&self, there: &dyn Fn(&Guid) -> bool) -> bool {
         self.with_core(|core| core.retain(there, &self.shared))
     }
@@ -229,7 +229,7 @@ impl Core {
     }
 
     fn retain(&mut self, there: &dyn Fn(&Guid) -> bool, shared: &Shared) -> bool {
-        let now = Instant::now();
+        let (now, waits) = (Instant::now(), !self.give(shared));
         let mut gone = Vec::new();
         self.writers.retain(|guid, known| {
             if there(guid) {
@@ -239,14 +239,13 @@ impl Core {
             if known.gone.is_none() {
                 gone.extend(known.track.clone());
             }
-            now.duration_since(*known.gone.get_or_insert(now)) < REMEMBERED
+            now.duration_since(*known.gone.get_or_insert(now)) < REMEMBERED || waits
         });
         for track in &gone {
             shared.latest.forget(&self.key.topic, &track.source.writer);
         }
         self.waiting.extend(gone.iter().map(|track| life(track, EventKind::Gone)));
-        self.give(shared);
-        !self.writers.is_empty()
+        !self.give(shared) || !self.writers.is_empty()
     }
 
     fn count_lost(&mut self, shared: &Shared) {
@@ -398,4 +397,63 @@ fn entry(track: Arc<Track>, sample: Sample<SerializedData>) -> Option<Entry> {
     });
     let payload = data.map(|data| data.payload().clone());
     Some(Entry { track: Some(track), number, times, event, payload })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dunlin::VendorId;
+
+    fn key() -> Key {
+        Key {
+            topic: "Square".into(),
+            type_name: "ShapeType".into(),
+            information: Vec::new(),
+            partitions: Vec::new(),
+            reliable: true,
+            transient_local: false,
+            exclusive: false,
+            keyed: true,
+        }
+    }
+
+    #[test]
+    fn what_waits_for_the_disk_outlasts_its_writer() {
+        let shared = Arc::new(Shared {
+            queue: Queue::new(1),
+            ledger: Arc::default(),
+            when_full: WhenFull::Wait,
+            instances: 1,
+            paused: AtomicBool::new(false),
+            waits: AtomicBool::new(false),
+            latest: LatestSamples::default(),
+        });
+        let source = Source {
+            writer: Guid::default(),
+            topic: "Square".into(),
+            type_name: "ShapeType".into(),
+            vendor: VendorId::DUNLIN,
+            qos: String::new(),
+        };
+        let track = shared.ledger.track(source, None);
+        let sample = |number| {
+            let track = Some(Arc::clone(&track));
+            Entry { track, number, times: (0, 0), event: None, payload: None }
+        };
+        let group = Group::new(key(), None, Arc::clone(&shared));
+        group.with_core(|core| {
+            // The disk has room for one.
+            core.waiting.extend([sample(1), sample(2)]);
+            assert!(!core.give(&shared));
+            let gone = Instant::now().checked_sub(REMEMBERED * 2);
+            core.writers.insert(Guid::default(), Known { track: Some(Arc::clone(&track)), gone });
+        });
+        assert!(group.retain(&|_| false), "a sample waits");
+        let mut batch = Vec::new();
+        assert!(shared.queue.take(Instant::now(), &mut batch));
+        // What was waiting is with the disk now.
+        assert!(!group.retain(&|_| false), "nobody is left");
+        assert!(shared.queue.take(Instant::now(), &mut batch));
+        assert_eq!(batch.iter().map(|entry| entry.number).collect::<Vec<_>>(), [1, 2]);
+    }
 }

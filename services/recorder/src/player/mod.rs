@@ -162,7 +162,7 @@ impl Player {
         let to = self.options.to.map_or(u64::MAX, |to| at(self.span.0, to));
         while !self.control.is_stopped() {
             let recording = open(&self.file)?;
-            let shift = u64::from(round) * self.span.1.saturating_sub(self.span.0);
+            let shift = shift(round, self.span);
             let pass = Pass { outputs: &mut self.outputs, control: &self.control, from, to, shift };
             match pass.run(recording) {
                 PassEnd::Seek(time) => {
@@ -187,6 +187,11 @@ fn at(start: u64, offset: Duration) -> u64 {
     start.saturating_add(u64::try_from(offset.as_nanos()).unwrap_or(u64::MAX))
 }
 
+/// What source times of a round are later by. The times of a file may be anything.
+fn shift(round: u32, (start, end): (u64, u64)) -> u64 {
+    u64::from(round).saturating_mul(end.saturating_sub(start))
+}
+
 fn open(file: &Path) -> Result<Recording, PlayError> {
     let named = |error| PlayError::Recording { file: file.display().to_string(), error };
     Recording::open(file).map_err(named)
@@ -201,5 +206,17 @@ fn join(options: &PlayerOptions) -> Result<DomainParticipant, CreateParticipantE
     match &options.config {
         Some(config) => builder.config(config.clone()).build(),
         None => builder.build(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_of_any_length_are_shifted() {
+        assert_eq!(shift(3, (5, 15)), 30);
+        assert_eq!(shift(2, (1, u64::MAX)), u64::MAX);
+        assert_eq!(shift(u32::MAX, (7, 3)), 0);
     }
 }
