@@ -12,7 +12,7 @@ const INTERVALS: usize = 256;
 type Intervals = Vec<(i64, i64)>;
 
 /// What has passed.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Origins {
     writers: BTreeMap<Guid, (u64, Intervals)>,
     /// Grows with each use of a writer that was not the last one.
@@ -43,7 +43,7 @@ impl Origins {
 fn add(known: &mut Intervals, number: i64) {
     // Usually the next one.
     if let Some((_, last)) = known.last_mut()
-        && *last + 1 == number
+        && last.checked_add(1) == Some(number)
     {
         *last = number;
         return;
@@ -53,8 +53,9 @@ fn add(known: &mut Intervals, number: i64) {
     if before.and_then(|at| known.get(at)).is_some_and(|(_, last)| number <= *last) {
         return;
     }
-    let joins_before = before.filter(|at| known.get(*at).is_some_and(|(_, last)| *last + 1 == number));
-    let joins_after = known.get(at).is_some_and(|(first, _)| *first == number + 1);
+    let joins_before =
+        before.filter(|at| known.get(*at).is_some_and(|(_, last)| last.checked_add(1) == Some(number)));
+    let joins_after = known.get(at).is_some_and(|(first, _)| number.checked_add(1) == Some(*first));
     match (joins_before, joins_after) {
         (Some(before), true) => {
             let (_, last) = known.remove(at);
@@ -89,6 +90,17 @@ mod tests {
         assert_eq!(known, [1, 2, 3, 4, 5, 9]);
         assert!(!origins.contains(sample(2, 1)));
         assert_eq!(origins.writers[&Guid::from_bytes([1; 16])].1, [(1, 5), (9, 9)]);
+    }
+
+    #[test]
+    fn the_highest_number_is_followed_by_none() {
+        let mut origins = Origins::default();
+        for number in [i64::MAX, 1, i64::MAX - 1, 2, i64::MAX, i64::MIN, 0] {
+            origins.note(sample(1, number));
+            assert!(origins.contains(sample(1, number)), "{number}");
+        }
+        let known = [(i64::MIN, i64::MIN), (0, 2), (i64::MAX - 1, i64::MAX)];
+        assert_eq!(origins.writers[&Guid::from_bytes([1; 16])].1, known);
     }
 
     #[test]
