@@ -8,8 +8,8 @@ use crate::requests::Requests;
 use crate::stats::{Dropped, FlowStats};
 use dunlin::{
     DataReader, DataReaderListener, DataWriter, GuardCondition, InstanceState, Publisher, Sample,
-    SampleIdentity, SampleInfo, SampleRejectedReason, SerializedData, Subscriber, WallTime, WriteError,
-    WriteParams,
+    SampleIdentity, SampleInfo, SampleRejectedReason, SerializedData, StatusMask, Subscriber, WallTime,
+    WriteError, WriteParams,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
@@ -56,6 +56,13 @@ struct Core {
     had: Origins,
     requests: Requests,
     stats: FlowStats,
+}
+
+/// The input of a flow that ends, for the one that takes its place: its writers notice nothing.
+pub(crate) struct Handed {
+    pub(crate) subscriber: Subscriber,
+    input: DataReader<SerializedData>,
+    had: Origins,
 }
 
 /// How a turn ended.
@@ -127,6 +134,28 @@ impl Flow {
         let mut core = self.core();
         let now = core.ends.publisher.participant().current_time();
         core.sources.plan(sources, now);
+    }
+
+    /// The input, as long as the flow has it.
+    pub(crate) fn input(&self) -> Option<DataReader<SerializedData>> {
+        self.core().input.clone()
+    }
+
+    /// Gives the input to another flow. What has arrived still passes here; what comes from now on is the other one's.
+    pub(crate) fn hand_over(&self) -> Option<Handed> {
+        let mut core = self.core();
+        let input = core.input.take()?;
+        let _ = input.take_into(usize::MAX, &mut core.batch);
+        core.judge_all(&input);
+        self.ready.store(true, Ordering::SeqCst);
+        Some(Handed { subscriber: core.ends.subscriber.clone(), input, had: core.had.clone() })
+    }
+
+    /// Begins with the input of another flow.
+    pub(crate) fn take_over(self: &Arc<Self>, handed: Handed) {
+        self.core().had = handed.had;
+        handed.input.set_listener(self.listener(), StatusMask::DATA_AVAILABLE);
+        self.begin(handed.input);
     }
 
     /// Takes nothing new any more. What has arrived still passes.
@@ -228,13 +257,9 @@ impl Core {
     ) -> Turn {
         let mut passed = 0;
         loop {
-            while self.next < self.batch.len() {
-                self.begin_set(coherent);
-                if matches!(self.pass_one(input, now), Passed::Full) {
-                    return Turn::Full;
-                }
-                self.next += 1;
-                passed += 1;
+            passed += self.batch.len() - self.next;
+            if matches!(self.pass_batch(input, now, coherent), Passed::Full) {
+                return Turn::Full;
             }
             self.batch.clear();
             self.next = 0;
@@ -249,6 +274,32 @@ impl Core {
                 return Turn::Empty;
             }
         }
+    }
+
+    /// Passes on what is left of the batch. What has arrived together leaves together: in few datagrams, and few system calls.
+    fn pass_batch(
+        &mut self,
+        input: Option<&DataReader<SerializedData>>,
+        now: WallTime,
+        coherent: bool,
+    ) -> Passed {
+        let together = self.batch.len().saturating_sub(self.next) > 1
+            && !coherent
+            && self.ends.publisher.suspend_publications().is_ok();
+        let mut passed = Passed::Done;
+        while self.next < self.batch.len() {
+            self.begin_set(coherent);
+            passed = self.pass_one(input, now);
+            if matches!(passed, Passed::Full) {
+                break;
+            }
+            self.next += 1;
+        }
+        if together {
+            // It fails only if the output is gone.
+            let _ = self.ends.publisher.resume_publications();
+        }
+        passed
     }
 
     fn begin_set(&mut self, coherent: bool) {

@@ -1,7 +1,7 @@
 //! The entities of a flow.
 
 use crate::config::{Limits, RouteConfig, RouterConfig};
-use crate::flow::{Ends, Flow};
+use crate::flow::{Ends, Flow, Handed};
 use crate::kind::Kind;
 use crate::known::{Sources, Wanted};
 use crate::requests::Requests;
@@ -53,9 +53,9 @@ impl Opening<'_> {
         wake: &Arc<GuardCondition>,
         inline: bool,
         sources: &Sources,
+        handed: Option<Handed>,
     ) -> Result<Arc<Flow>, CannotOpen> {
         let ty = self.known_type()?;
-        let input = self.input(ty.as_ref())?;
         let output = self.output_topic(ty.as_ref())?;
         let publisher = self
             .to
@@ -64,10 +64,13 @@ impl Opening<'_> {
         let writer = publisher
             .create_datawriter(&output, &self.kind.writer)
             .map_err(because("the output cannot be created"))?;
-        let subscriber = self
-            .from
-            .create_subscriber(&self.subscriber_qos())
-            .map_err(because("its subscriber cannot be created"))?;
+        let subscriber = match &handed {
+            Some(handed) => handed.subscriber.clone(),
+            None => self
+                .from
+                .create_subscriber(&self.subscriber_qos())
+                .map_err(because("its subscriber cannot be created"))?,
+        };
         let requests = requests.of_output(&self.kind.output.topic, writer.guid());
         let coherent = self.kind.published.presentation.coherent_access;
         let ends = Ends { subscriber: subscriber.clone(), publisher, writer, opaque: ty.is_none(), coherent };
@@ -79,8 +82,21 @@ impl Opening<'_> {
             (requests, Arc::clone(wake), inline),
         );
         flow.set_sources(sources);
-        flow.begin(self.reader(&subscriber, &input, &flow)?);
+        match handed {
+            Some(handed) => flow.take_over(handed),
+            None => flow.begin(self.reader(&subscriber, &self.input(ty.as_ref())?, &flow)?),
+        }
         Ok(flow)
+    }
+
+    /// Whether the flow can go on with the input of another one, which was opened by `route`. What is kept for those who come late
+    /// has to come again, for the new output to have it.
+    pub(crate) fn goes_on_with(&self, former: &Flow, route: &RouteConfig) -> bool {
+        self.route.filter == route.filter
+            && self.kind.offered.durability.kind == DurabilityKind::Volatile
+            && former.input().is_some_and(|input| {
+                input.qos() == self.reader_qos() && input.subscriber().qos() == self.subscriber_qos()
+            })
     }
 
     fn limits(&self) -> Limits {

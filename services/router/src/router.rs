@@ -128,6 +128,8 @@ pub struct Router {
     flows: BTreeMap<Way, Entry>,
     /// Of routes that are not as they were. They take nothing new, and end once everybody has what they had taken over.
     leaving: Vec<Entry>,
+    /// The same, in a plan, until what takes their place is open.
+    replaced: BTreeMap<Way, Entry>,
     refusals: Vec<Refusal>,
     plan_at: Option<WallTime>,
     planned: Option<WallTime>,
@@ -169,6 +171,7 @@ impl Router {
             requests: Requests::default(),
             flows: BTreeMap::new(),
             leaving: Vec::new(),
+            replaced: BTreeMap::new(),
             refusals: Vec::new(),
             plan_at: None,
             planned: None,
@@ -335,6 +338,10 @@ impl Router {
         for (key, wanted) in wanted {
             self.open(now, key, &wanted);
         }
+        for former in std::mem::take(&mut self.replaced).into_values() {
+            former.flow.end_input();
+            self.leave_with(former, now);
+        }
         self.refusals.sort_unstable();
         self.refusals.dedup();
         let manual = |entry: &Entry| {
@@ -351,8 +358,10 @@ impl Router {
         let has_changed = |(key, entry): &(&Way, &Entry)| {
             wanted.get(*key).is_some_and(|found| routes.get(found.kind.route) != Some(&entry.rule))
         };
-        let changed = self.flows.iter().filter(has_changed).map(|(key, _)| key.clone()).collect();
-        self.leave(changed, now);
+        let changed: Vec<Way> = self.flows.iter().filter(has_changed).map(|(key, _)| key.clone()).collect();
+        for key in changed {
+            self.replaced.extend(self.flows.remove_entry(&key));
+        }
         for (key, entry) in &mut self.flows {
             let Some(found) = wanted.remove(key) else {
                 entry.ending.get_or_insert(now);
@@ -368,17 +377,21 @@ impl Router {
     /// Ends outputs once everybody has what they had taken over.
     fn leave(&mut self, keys: Vec<Way>, now: WallTime) {
         for key in keys {
-            let Some(mut entry) = self.flows.remove(&key) else { continue };
+            let Some(entry) = self.flows.remove(&key) else { continue };
             entry.flow.end_input();
-            entry.ending.get_or_insert(now);
-            self.leaving.push(entry);
-            self.ending = true;
+            self.leave_with(entry, now);
         }
+    }
+
+    fn leave_with(&mut self, mut entry: Entry, now: WallTime) {
+        entry.ending.get_or_insert(now);
+        self.leaving.push(entry);
+        self.ending = true;
     }
 
     fn open(&mut self, now: WallTime, key: Way, wanted: &Wanted) {
         let kind = &wanted.kind;
-        let there = self.flows.len() + self.leaving.len();
+        let there = self.flows.len() + self.leaving.len() + self.replaced.len();
         if there >= self.config.limits.flows {
             let why = format!("there are {there} outputs already (limits.outputs)");
             return self.refuse((kind.route, kind.to), &kind.topic, why);
@@ -391,8 +404,10 @@ impl Router {
         self.number += 1;
         let (config, number) = (&self.config, self.number);
         let opening = Opening { config, route: rule, kind, from, to, writer, number };
-        let opened =
-            opening.open(&self.requests, &self.wake, self.forwarding == Forwarding::Inline, &wanted.sources);
+        let inline = self.forwarding == Forwarding::Inline;
+        let former = self.replaced.get(&key).filter(|it| opening.goes_on_with(&it.flow, &it.rule));
+        let handed = former.and_then(|it| it.flow.hand_over());
+        let opened = opening.open(&self.requests, &self.wake, inline, &wanted.sources, handed);
         match opened {
             Ok(flow) => {
                 let (rule, writers) = (rule.clone(), wanted.sources.writers.len());

@@ -218,3 +218,38 @@ fn what_a_route_had_taken_over_passes_although_the_route_changes() {
         Ok(())
     });
 }
+
+/// What is written while the route changes is neither history nor anybody's but the router's.
+#[test]
+fn a_volatile_writer_loses_nothing_while_its_route_changes() {
+    bad_network().seeds(0..6, |sim| {
+        let (a, r, b) = (sim.node("a"), sim.node("r"), sim.node("b"));
+        let mut router = pumped(&r, &routes(""));
+        let qos = DataWriterQos::default().reliable().keep_all().autodispose_unregistered_instances(false);
+        let writer = writer(&a, &at(0, "B"), &qos)?;
+        let every = DataReaderQos::default().reliable().keep_all().remove_duplicates(false);
+        let reader = reader(&b, &at(1, "B"), &every)?;
+        let there = || reader.matched_publications().len() == 1 && writer.matched_subscriptions().len() == 1;
+        pump_until(sim, (&r, &mut router), there, secs(60))?;
+        let before = reader.matched_publications();
+        for n in 0..300 {
+            if n == 100 {
+                r.run(|| router.reconfigure(config(&routes("rename_partition = \"$0\"\none_of = 1"))))?;
+            }
+            a.run(|| writer.write(&track(1, n)))?;
+            r.run(|| router.pump());
+            sim.run_for(millis(3))?;
+        }
+        let mut seen = Vec::new();
+        let all = || {
+            seen.extend(positions(&take(&b, &reader)));
+            seen.len() >= 300
+        };
+        let arrived = pump_until(sim, (&r, &mut router), all, secs(20));
+        seen.sort_unstable();
+        assert_eq!(seen, (0..300).collect::<Vec<_>>());
+        arrived?;
+        assert!(reader.matched_publications().iter().all(|it| !before.contains(it)), "nothing has changed");
+        Ok(())
+    });
+}
