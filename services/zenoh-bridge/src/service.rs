@@ -7,9 +7,12 @@ mod server;
 use crate::bridge::Shared;
 use crate::key;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, Reliability, SubscriberQos, TopicQos};
-use dunlin::{DataReader, DataWriter, SerializedData, StatusMask, VendorId};
+use dunlin::{
+    DataReader, DataReaderListener, DataWriter, DataWriterListener, MatchedStatus, SerializedData,
+    StatusMask, VendorId,
+};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 pub(crate) use client::ClientRoute;
 pub(crate) use server::ServerRoute;
@@ -79,25 +82,51 @@ fn topic(
         .map_err(|error| format!("its topic cannot be created: {error}"))
 }
 
-fn writer(shared: &Shared, names: &(String, String)) -> Result<DataWriter<SerializedData>, String> {
+/// Tells who passes on what has arrived, and who looks whether a server is there.
+struct Told(Weak<Shared>);
+
+impl Told {
+    fn tell(&self, tell: impl Fn(&Shared)) {
+        if let Some(shared) = self.0.upgrade() {
+            tell(&shared);
+        }
+    }
+}
+
+impl DataReaderListener<SerializedData> for Told {
+    fn on_data_available(&self, _: &DataReader<SerializedData>) {
+        self.tell(|shared| shared.up_wake.wake());
+    }
+
+    fn on_subscription_matched(&self, _: &DataReader<SerializedData>, _: MatchedStatus) {
+        self.tell(Shared::plan_again);
+    }
+}
+
+impl DataWriterListener<SerializedData> for Told {
+    fn on_publication_matched(&self, _: &DataWriter<SerializedData>, _: MatchedStatus) {
+        self.tell(Shared::plan_again);
+    }
+}
+
+fn writer(shared: &Arc<Shared>, names: &(String, String)) -> Result<DataWriter<SerializedData>, String> {
     let most = i32::try_from(shared.config.limits.samples).unwrap_or(i32::MAX);
     let mut qos = DataWriterQos::default().keep_all().resource_limits(most, -1, -1);
     qos.reliability = Reliability { max_blocking_time: dunlin::Duration::ZERO, ..Reliability::RELIABLE };
     let publisher = shared.participant.create_publisher(&PublisherQos::default());
     let publisher = publisher.map_err(|error| format!("its publisher cannot be created: {error}"))?;
     publisher
-        .create_datawriter(&topic(shared, names)?, &shared.marked_writer(qos))
+        .create_datawriter_with_listener(
+            &topic(shared, names)?,
+            &shared.marked_writer(qos),
+            Told(Arc::downgrade(shared)),
+            StatusMask::PUBLICATION_MATCHED,
+        )
         .map_err(|error| format!("the output cannot be created: {error}"))
 }
 
 /// Its samples are taken by the thread that passes data to zenoh, which may have to wait.
 fn reader(shared: &Arc<Shared>, names: &(String, String)) -> Result<DataReader<SerializedData>, String> {
-    let woken = Arc::downgrade(shared);
-    let listener = move |_: &DataReader<SerializedData>| {
-        if let Some(shared) = woken.upgrade() {
-            shared.up_wake.wake();
-        }
-    };
     let most = i32::try_from(shared.config.limits.samples).unwrap_or(i32::MAX);
     let qos = DataReaderQos::default().reliable().keep_all().resource_limits(most, -1, -1);
     let subscriber = shared.participant.create_subscriber(&SubscriberQos::default());
@@ -106,8 +135,8 @@ fn reader(shared: &Arc<Shared>, names: &(String, String)) -> Result<DataReader<S
         .create_datareader_with_listener(
             &topic(shared, names)?,
             &shared.marked_reader(qos),
-            listener,
-            StatusMask::DATA_AVAILABLE,
+            Told(Arc::downgrade(shared)),
+            StatusMask::DATA_AVAILABLE | StatusMask::SUBSCRIPTION_MATCHED,
         )
         .map_err(|error| format!("the input cannot be created: {error}"))
 }
@@ -134,10 +163,7 @@ impl ServiceRoute {
     fn tend(&self) -> Result<(), String> {
         match self {
             Self::Client(route) => route.tend(),
-            Self::Server(route) => {
-                route.expire();
-                Ok(())
-            }
+            Self::Server(route) => route.tend(),
         }
     }
 

@@ -4,10 +4,11 @@ use super::request::{RequestId, little_endian, with_header, without_header};
 use super::{ServiceKey, Style};
 use crate::bridge::Shared;
 use crate::stats::Count;
+use dunlin::qos::Property;
 use dunlin::{DataReader, DataWriter, SampleIdentity, SampleInfo, SerializedData, WriteParams};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use zenoh::Wait;
 use zenoh::liveliness::LivelinessToken;
@@ -35,8 +36,12 @@ pub(crate) struct ServerRoute {
     pending: Mutex<BTreeMap<Named, (Query, Instant)>>,
     number: AtomicU64,
     shared: Arc<Shared>,
-    zenoh: Mutex<Option<(Queryable<()>, LivelinessToken)>>,
+    /// What clients find, while there is a server.
+    zenoh: Mutex<Option<Announced>>,
+    this: Weak<Self>,
 }
+
+type Announced = (Queryable<()>, LivelinessToken);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -44,20 +49,53 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl ServerRoute {
     pub(super) fn new(shared: &Arc<Shared>, key: ServiceKey, style: Style) -> Result<Arc<Self>, String> {
-        let route = Arc::new(Self {
+        let requests = super::writer(shared, &key.requests())?;
+        let replies = super::reader(shared, &key.replies())?;
+        Ok(Arc::new_cyclic(|this| Self {
             style,
-            requests: super::writer(shared, &key.requests())?,
-            replies: super::reader(shared, &key.replies())?,
+            requests,
+            replies,
             pending: Mutex::default(),
             number: AtomicU64::new(1),
             shared: Arc::clone(shared),
             zenoh: Mutex::default(),
+            this: this.clone(),
             key,
-        });
-        let asked = Arc::downgrade(&route);
-        let queryable = shared
+        }))
+    }
+
+    /// Has clients find the server while its ends are matched: what is asked or answered before that is lost.
+    pub(super) fn tend(&self) -> Result<(), String> {
+        self.expire();
+        let (is_there, is_found) = (self.is_there(), lock(&self.zenoh).is_some());
+        match (is_there, is_found) {
+            (true, false) => *lock(&self.zenoh) = Some(self.announce()?),
+            (false, true) => {
+                // Ending it waits for who is being passed on, so it is not done under the lock.
+                let ended = lock(&self.zenoh).take();
+                drop(ended);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether somebody in the domain takes requests, and somebody replies. Other bridges of the network are no servers.
+    fn is_there(&self) -> bool {
+        let is_server = |property: &Property| !self.shared.is_of_our_network(property);
+        let (requests, replies) = (&self.requests, &self.replies);
+        let takes = |it| requests.matched_subscription_data(it).is_ok_and(|it| is_server(&it.qos.property));
+        let gives = |it| replies.matched_publication_data(it).is_ok_and(|it| is_server(&it.qos.property));
+        requests.matched_subscriptions().into_iter().any(takes)
+            && replies.matched_publications().into_iter().any(gives)
+    }
+
+    fn announce(&self) -> Result<Announced, String> {
+        let asked = self.this.clone();
+        let queryable = self
+            .shared
             .session
-            .declare_queryable(route.key.key.clone())
+            .declare_queryable(self.key.key.clone())
             .allowed_origin(Locality::Remote)
             .callback(move |query| {
                 if let Some(route) = asked.upgrade() {
@@ -66,9 +104,7 @@ impl ServerRoute {
             })
             .wait()
             .map_err(|error| format!("zenoh cannot be asked: {error}"))?;
-        let token = shared.declare_token(route.key.token(shared, "SS"))?;
-        *lock(&route.zenoh) = Some((queryable, token));
-        Ok(route)
+        Ok((queryable, self.shared.declare_token(self.key.token(&self.shared, "SS"))?))
     }
 
     /// Passes a request on to the server.
@@ -139,7 +175,7 @@ impl ServerRoute {
     }
 
     /// Forgets requests to which nobody replies.
-    pub(super) fn expire(&self) {
+    fn expire(&self) {
         lock(&self.pending).retain(|_, (_, since)| since.elapsed() < PATIENCE);
     }
 }

@@ -111,3 +111,32 @@ fn a_session_of_zenoh_is_client_and_server_by_hand() {
     let answer = take(&answers, 1).pop().unwrap();
     assert_eq!((answer.data, answer.info.related_sample), (Some(Sum { sum: 42 }), Some(request)));
 }
+
+#[test]
+fn a_service_is_announced_once_its_server_has_matched() {
+    let place = Place::new("zenoh-services-half");
+    let port = free_port();
+    let _one = Bridge::start(config(&place, "one", 0, &listening(port), ROS)).unwrap();
+    let session = session(&connecting(&[port]));
+    let querier = |name: &str| session.declare_querier(format!("bot/{name}")).wait().unwrap();
+    let (half, whole) = (querier("half"), querier("add"));
+    // Nobody replies yet.
+    let requests = reader::<Add>(&place, 0, "rq/halfRequest", &live_reader());
+    eventually("it is matched", || !requests.matched_publications().is_empty());
+    let _server = server(&place, 0);
+    eventually("a later one is there", || whole.matching_status().wait().unwrap().matching());
+    assert!(!half.matching_status().wait().unwrap().matching(), "its replies would be lost");
+    let replies = writer::<Sum>(&place, 0, "rr/halfReply", &live_writer());
+    eventually("the service is there", || half.matching_status().wait().unwrap().matching());
+    let replied = half.get().payload(octets(&[20, 22])).wait().unwrap();
+    eventually("the server knows the bridge", || !replies.matched_subscriptions().is_empty());
+    let mut reply = None;
+    eventually("a reply to the first request", || {
+        serve(&requests, &replies);
+        reply = replied.try_recv().ok().flatten();
+        reply.is_some()
+    });
+    assert_eq!(&*reply.unwrap().into_result().unwrap().payload().to_bytes(), octets(&[42]));
+    drop(requests);
+    eventually("nobody takes requests", || !half.matching_status().wait().unwrap().matching());
+}
