@@ -101,7 +101,8 @@ impl Meta {
         let timestamp = WallTime(i64::from_le_bytes(take(&mut rest)?));
         let instance = InstanceHandle(take(&mut rest)?);
         let related = if related { Some(take_identity(&mut rest)?) } else { None };
-        let sound = number > 0
+        // Numbers are counted on.
+        let sound = (1..u64::MAX).contains(&number)
             && origin.sequence_number.0 >= 0
             && related.is_none_or(|related| related.sequence_number.0 > 0)
             && rest.is_empty();
@@ -182,7 +183,9 @@ mod tests {
             assert_eq!(Meta::parse(other), None);
         }
         let mut nothing = meta(None);
-        nothing.number = 0;
-        assert_eq!(Meta::parse(&nothing.to_octets()), Some(Err(Unreadable)));
+        for number in [0, u64::MAX] {
+            nothing.number = number;
+            assert_eq!(Meta::parse(&nothing.to_octets()), Some(Err(Unreadable)), "{number}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod ask;
 mod foreign;
+mod owners;
 
 use crate::attachment::{Meta, SourceId};
 use crate::bridge::Shared;
@@ -15,6 +16,7 @@ use crate::token::{self, Announced};
 use crate::types;
 use dunlin::Guid;
 use foreign::Foreign;
+use owners::Owners;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -71,6 +73,7 @@ struct Core {
     outputs: HashMap<Offer, Output>,
     foreign_output: Option<Output>,
     sources: HashMap<SourceId, (Source, Offer)>,
+    owners: Owners,
     ready: VecDeque<Change>,
     foreign: Foreign,
 }
@@ -109,6 +112,7 @@ impl DownRoute {
             outputs: HashMap::new(),
             foreign_output: None,
             sources: HashMap::new(),
+            owners: Owners::default(),
             ready: VecDeque::new(),
             foreign: Foreign::new(wish.offer.kept, limits.samples as usize),
             wish: wish.clone(),
@@ -179,7 +183,9 @@ impl DownRoute {
         let mut core = self.core();
         core.sources.retain(|_, (source, _)| source.gone.is_none_or(|since| since.elapsed() < longest));
         let offers: Vec<Offer> = core.sources.values().map(|(_, offer)| *offer).collect();
-        core.outputs.retain(|offer, output| offers.contains(offer) || !output.is_acknowledged());
+        let Core { outputs, owners, .. } = &mut *core;
+        outputs.retain(|offer, output| offers.contains(offer) || !output.is_acknowledged());
+        owners.retain(|offer| outputs.contains_key(offer));
     }
 }
 
@@ -326,11 +332,35 @@ impl Core {
 
     fn write_one(&mut self, route: &DownRoute, meta: Meta, payload: &zenoh::bytes::ZBytes) -> Written {
         let offer = self.sources.get(&meta.source).map(|(_, offer)| *offer);
-        let output = offer.and_then(|offer| self.outputs.get_mut(&offer));
-        let Some(output) = output else {
+        let output = offer.and_then(|offer| Some((offer, self.outputs.get_mut(&offer)?)));
+        let Some((offer, output)) = output else {
             route.shared.counts.one(Count::NotWritten);
             return Written::Done;
         };
-        if output.is_open() { output.write(&meta, payload) } else { Written::Full }
+        if !output.is_open() {
+            return Written::Full;
+        }
+        if offer.exclusive { self.write_owned(offer, &meta, payload) } else { output.write(&meta, payload) }
+    }
+
+    /// Writes a change of an instance that another output may have had.
+    fn write_owned(&mut self, offer: Offer, meta: &Meta, payload: &zenoh::bytes::ZBytes) -> Written {
+        let of = (meta.instance, meta.source.bridge);
+        let is_data = meta.change == crate::attachment::Change::Data;
+        if is_data && let Some(former) = self.owners.former(of, offer) {
+            let given_up = self.outputs.get(&former).map(|output| output.give_up(meta, payload));
+            if given_up == Some(Written::Full) {
+                return Written::Full;
+            }
+            self.owners.given_up(of, former);
+        }
+        let Some(output) = self.outputs.get_mut(&offer) else { return Written::Done };
+        let written = output.write(meta, payload);
+        match (written, is_data) {
+            (Written::Full, _) => {}
+            (Written::Done, true) => self.owners.passed(of, offer),
+            (Written::Done, false) => self.owners.given_up(of, offer),
+        }
+        written
     }
 }

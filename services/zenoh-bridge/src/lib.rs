@@ -18,6 +18,7 @@ mod key;
 mod offer;
 mod origins;
 mod output;
+mod placings;
 mod plan;
 mod queue;
 mod service;

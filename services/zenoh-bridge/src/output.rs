@@ -127,6 +127,16 @@ impl Output {
         }
     }
 
+    /// Gives up the instance of a sample that passes by another output.
+    pub(crate) fn give_up(&self, meta: &Meta, payload: &ZBytes) -> Written {
+        let data = SerializedData::new(payload.to_bytes().into_owned());
+        let data = if self.opaque { data.of_instance(meta.instance) } else { data };
+        match self.writer.unregister_instance_with(&data, &WriteParams::default()) {
+            Ok(_) => Written::Done,
+            Err(error) => self.failed(&error),
+        }
+    }
+
     /// Writes a sample of somebody else.
     pub(crate) fn write_foreign(&self, payload: &ZBytes, time: Option<WallTime>) -> Written {
         let octets = payload.to_bytes().into_owned();

@@ -45,7 +45,14 @@ fn is_internal(topic: &str) -> bool {
 impl Plan {
     pub(crate) fn new(shared: &Shared) -> Self {
         let mut plan = Self::default();
-        for writer in shared.participant.discovered_publications() {
+        let writers = shared.participant.discovered_publications();
+        let mut placings = shared.placings();
+        for writer in &writers {
+            placings.learn(writer, !shared.is_of_our_network(&writer.qos.property));
+        }
+        placings.tidy(writers.iter().map(|writer| writer.guid));
+        drop(placings);
+        for writer in writers {
             if writer.qos.property.service().is_none() {
                 plan.present.insert(writer.guid);
             }

@@ -14,10 +14,7 @@ use crate::offer::Offer;
 use crate::stats::Count;
 use crate::token::{self, Announced, RosKind};
 use crate::types;
-use dunlin::{
-    DataReader, Guid, InstanceState, PublicationBuiltinTopicData, Sample, SampleInfo, SerializedData,
-};
-use std::collections::BTreeMap;
+use dunlin::{DataReader, Guid, InstanceState, Sample, SampleInfo, SerializedData};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -64,8 +61,6 @@ pub(crate) struct UpRoute {
 struct Core {
     reader: Option<DataReader<SerializedData>>,
     opaque: bool,
-    /// Whether a writer is one of this route.
-    writers: BTreeMap<Guid, bool>,
     batch: Vec<Sample<SerializedData>>,
     lost: i32,
     /// Since when nobody subscribes.
@@ -106,7 +101,6 @@ impl UpRoute {
         let core = Core {
             reader: None,
             opaque: false,
-            writers: BTreeMap::new(),
             batch: Vec::with_capacity(BATCH),
             lost: 0,
             unwanted: None,
@@ -187,10 +181,23 @@ impl UpRoute {
         more
     }
 
+    /// Whether a sample is one of this route. The reader matches other writers of its topic as well.
+    fn is_ours(&self, reader: &DataReader<SerializedData>, info: &SampleInfo) -> bool {
+        let mut placings = self.shared.placings();
+        let (writer, number) = (info.publication_handle.to_guid(), info.sequence_number.0);
+        let known = placings.takes(&self.key, writer, number);
+        known.unwrap_or_else(|| {
+            // One that has gone before anybody looked: nobody can tell any more.
+            let Ok(data) = reader.matched_publication_data(info.publication_handle) else { return true };
+            placings.learn(&data, !self.shared.is_of_our_network(&data.qos.property));
+            placings.takes(&self.key, writer, number).unwrap_or(true)
+        })
+    }
+
     fn pass(&self, core: &mut Core, reader: &DataReader<SerializedData>, sample: &Sample<SerializedData>) {
         let info = &sample.info;
         let by_nobody = info.sequence_number.0 == 0;
-        if !by_nobody && !core.is_ours(reader, info, self) {
+        if !by_nobody && !self.is_ours(reader, info) {
             return;
         }
         let counts = &self.shared.counts;
@@ -235,24 +242,6 @@ impl UpRoute {
 }
 
 impl Core {
-    /// Whether the writer of a sample is one of this route. The reader matches others of its topic as well.
-    fn is_ours(&mut self, reader: &DataReader<SerializedData>, info: &SampleInfo, route: &UpRoute) -> bool {
-        let writer = info.publication_handle.to_guid();
-        if let Some(known) = self.writers.get(&writer) {
-            return *known;
-        }
-        let Ok(data) = reader.matched_publication_data(info.publication_handle) else {
-            // It has gone meanwhile, so that nobody can tell any more.
-            return true;
-        };
-        let is_ours = route.shared.is_route_of(&route.key, &data);
-        if self.writers.len() >= 4096 {
-            self.writers.clear();
-        }
-        self.writers.insert(writer, is_ours);
-        is_ours
-    }
-
     fn count_lost(&mut self, reader: &DataReader<SerializedData>, shared: &Shared) {
         let lost = reader.sample_lost_status().total;
         let more = lost.saturating_sub(self.lost);
@@ -260,17 +249,6 @@ impl Core {
         if more > 0 {
             shared.counts.add(Count::LostBeforeZenoh, more.unsigned_abs().into());
         }
-    }
-}
-
-impl Shared {
-    /// Whether a writer is one that a route is about.
-    fn is_route_of(&self, key: &UpKey, data: &PublicationBuiltinTopicData) -> bool {
-        !self.is_of_our_network(&data.qos.property)
-            && *data.topic_name == *key.topic
-            && *data.type_name == *key.type_name
-            && crate::plan::offer_of(data) == key.offer
-            && crate::plan::partitions(&data.publisher_qos.partition.names).any(|it| it == key.partition)
     }
 }
 

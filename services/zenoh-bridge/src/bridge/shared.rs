@@ -5,6 +5,7 @@ use crate::config::BridgeConfig;
 use crate::down::DownRoute;
 use crate::key::Convention;
 use crate::origins::Origins;
+use crate::placings::Placings;
 use crate::queue::News;
 use crate::service::Routes;
 use crate::stats::{Count, Counts};
@@ -46,6 +47,7 @@ pub(crate) struct Shared {
     announced: Mutex<BTreeMap<SourceId, Arc<Announced>>>,
     /// Writers of the domain that are no service's.
     present: Mutex<BTreeSet<Guid>>,
+    placings: Mutex<Placings>,
     /// What came from zenoh.
     from_zenoh: Mutex<Origins>,
     refusals: Mutex<BTreeSet<(String, String)>>,
@@ -83,6 +85,7 @@ impl Shared {
             services: Mutex::default(),
             announced: Mutex::default(),
             present: Mutex::default(),
+            placings: Mutex::default(),
             from_zenoh: Mutex::default(),
             refusals: Mutex::default(),
         }
@@ -126,6 +129,11 @@ impl Shared {
 
     pub(super) fn set_present(&self, present: BTreeSet<Guid>) {
         *lock(&self.present) = present;
+    }
+
+    /// What writers offered.
+    pub(crate) fn placings(&self) -> MutexGuard<'_, Placings> {
+        lock(&self.placings)
     }
 
     pub(crate) fn note_from_zenoh(&self, sample: SampleIdentity) {

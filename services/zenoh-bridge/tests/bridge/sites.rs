@@ -1,6 +1,7 @@
 //! DDS to zenoh to DDS: what two of Dunlin's bridges carry.
 
 use crate::support::*;
+use dunlin::qos::{DataWriterQos, OwnershipKind};
 use dunlin::{InstanceState, WallTime, WriteParams};
 use dunlin_test_program::{Place, eventually};
 use dunlin_zenoh_bridge::Count;
@@ -33,6 +34,47 @@ fn identities_times_and_states_survive() {
     // The loss of the writer is an end as well.
     drop(writer);
     state(&reader, InstanceState::NotAliveNoWriters);
+}
+
+fn owned(qos: DataWriterQos, strength: i32) -> DataWriterQos {
+    let mut qos = qos;
+    qos.ownership.kind = OwnershipKind::Exclusive;
+    qos.ownership_strength.value = strength;
+    qos
+}
+
+#[test]
+fn a_writer_that_takes_the_strength_of_another_one_keeps_its_readers() {
+    let place = Place::new("zenoh-strength");
+    let port = free_port();
+    let one = bridge(&place, "one", 0, &listening(port));
+    let other = bridge(&place, "other", 1, &connecting(&[port]));
+    let strong = writer::<Track>(&place, 0, "Strength", &owned(live_writer(), 2));
+    let weak = writer::<Track>(&place, 0, "Strength", &owned(live_writer(), 1));
+    let mut qos = live_reader();
+    qos.ownership.kind = OwnershipKind::Exclusive;
+    let reader = reader::<Track>(&place, 1, "Strength", &qos);
+    // The inputs of both routes.
+    for writer in [&strong, &weak] {
+        eventually("the writer is read", || writer.matched_subscriptions().len() == 2);
+    }
+    for position in 0..10 {
+        strong.write(&track(1, position)).unwrap();
+        assert_eq!(positions(&take(&reader, 1)), [position]);
+        weak.write(&track(2, position)).unwrap();
+        assert_eq!(positions(&take(&reader, 1)), [position]);
+    }
+    strong.set_qos(&owned(live_writer(), 1)).unwrap();
+    eventually("its former route ends", || one.routes().0 == 1);
+    for position in 10..20 {
+        for (id, writer) in [(1, &strong), (2, &weak)] {
+            writer.write(&track(id, position)).unwrap();
+            let taken = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| take(&reader, 1)));
+            let taken = taken.unwrap_or_else(|_| panic!("{id}: {}; {}", one.counts(), other.counts()));
+            let data: Vec<_> = taken.iter().filter_map(|sample| sample.data.as_ref()).collect();
+            assert_eq!(data, [&track(id, position)]);
+        }
+    }
 }
 
 #[test]
