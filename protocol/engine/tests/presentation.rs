@@ -673,7 +673,7 @@ fn a_best_effort_reader_that_was_lost_in_the_middle_of_a_set_is_told_of_all_that
     sets.begin_set();
     net.write(0, &writer, 1, &[1]).expect("no limit");
     net.settle();
-    lose_the_reader(&mut net, &writer, |net| _ = net.write(0, &writer, 1, &[2]).expect("no limit"));
+    lose_the_reader(&mut net, &writer, |net| net.write(0, &writer, 1, &[2]).expect("no limit"));
     assert_eq!(reader.matched_writers().len(), 1);
     net.write(0, &writer, 1, &[3]).expect("no limit");
     end_set(&mut net, &sets, &writer);

@@ -1,8 +1,9 @@
 //! Against a definition: all combinations whose columns are equal.
 
 use super::*;
+use crate::participant::ParticipantInner;
 use crate::topic::TopicInner;
-use dunlin_cdr::{DdsType, DecodeOptions, Limits, Representation, description, from_payload, to_payload};
+use dunlin_cdr::{DdsType, DecodeOptions, Limits, Representation, TypeRef, from_payload, to_payload};
 use dunlin_core::Rng;
 use dunlin_filter::Selection;
 use dunlin_qos::TopicQos;
@@ -48,7 +49,8 @@ struct All {
 }
 
 fn topic<T: DdsType>(name: &str) -> Arc<TopicInner> {
-    Arc::new(TopicInner::new::<T>(Weak::new(), InstanceHandle::NIL, name, &TopicQos::default(), None))
+    let nobody = Weak::<ParticipantInner>::new();
+    Arc::new(TopicInner::new::<T>(nobody, InstanceHandle::NIL, name, &TopicQos::default(), None))
 }
 
 /// The latest samples, by what names their instances.
@@ -149,7 +151,7 @@ impl Both {
 #[test]
 fn rows_are_all_combinations_that_fit() {
     let topics = vec![topic::<A>("A"), topic::<B>("B"), topic::<C>("C")];
-    let plan = Plan::new(description::<All>(), &Selection::All, topics, Representation::Xcdr2).unwrap();
+    let plan = Plan::new(&TypeRef::of::<All>(), &Selection::All, topics, Representation::Xcdr2).unwrap();
     let mut both = Both { join: Join::new(&plan), plan, naive: Naive::default() };
     let (mut rng, mut alive, mut made) = (Rng::new(7), BTreeSet::new(), 0);
     for _ in 0..4_000 {
@@ -178,7 +180,7 @@ fn rows_are_all_combinations_that_fit() {
 #[test]
 fn a_row_that_changes_its_key_leaves_its_instance() {
     let topics = vec![topic::<A>("A"), topic::<B>("B")];
-    let plan = Plan::new(description::<Some_>(), &Selection::All, topics, Representation::Xcdr1).unwrap();
+    let plan = Plan::new(&TypeRef::of::<Some_>(), &Selection::All, topics, Representation::Xcdr1).unwrap();
     let mut both = Both { join: Join::new(&plan), plan, naive: Naive::default() };
     both.sample(1, &B { b: "x".into(), y: 1 });
     let made = |both: &mut Both, x: u8| {
