@@ -313,24 +313,11 @@ fn what_others_name_is_never_broadcast_to() {
 /// Whoever takes what comes from other ports for somebody else's would not hear this one.
 #[test]
 fn everything_comes_from_the_ports_that_it_names() {
-    let loopback = Ipv4Addr::new(127, 255, 255, 255);
-    let own = UdpConfig {
-        multicast: MulticastUse::Off,
-        broadcast: vec![loopback],
-        broadcast_data: true,
-        interfaces: vec!["lo".into()],
-        ..config(28_000)
-    };
-    let sender = UdpTransport::open(own.clone()).unwrap();
-    let receiver: Arc<dyn Transport> = Arc::new(UdpTransport::open(own).unwrap());
-    let group = Locator::udp_v4(Ipv4Addr::new(239, 255, 0, 1), 28_001);
-    for (channel, to) in
-        [(Channel::Data, receiver.locators().default_unicast[0]), (Channel::DataMulticast, group)]
-    {
-        let listener = Listener::start(&receiver, channel);
-        assert_eq!(sender.send(&single(&[1; 10], &[to]), SendMode::Blocking).sent, 1);
-        let from = listener.next().1;
-        assert!(sender.source_ports().iter().any(|port| u32::from(*port) == from.port), "{from:?}");
-    }
-    assert_eq!(sender.source_ports().len(), 2);
+    let sender = UdpTransport::open(config(28_000)).unwrap();
+    let receiver: Arc<dyn Transport> = Arc::new(UdpTransport::open(config(28_000)).unwrap());
+    let listener = Listener::start(&receiver, Channel::Data);
+    let to = receiver.locators().default_unicast[0];
+    assert_eq!(sender.send(&single(&[1; 10], &[to]), SendMode::Blocking).sent, 1);
+    let ports: Vec<u32> = sender.source_ports().into_iter().map(u32::from).collect();
+    assert_eq!(ports, [listener.next().1.port]);
 }
