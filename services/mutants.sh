@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Applies each bug of services/SERVICE/mutants/ to a copy of the sources, and runs the tests of the service, which must fail.
-# Those of the hub have to be found by its tests or by the random scenarios of both architectures.
+# Those of the hub have to be found by its tests, by those of discovery or by the random scenarios of both architectures.
 # Usage: services/mutants.sh router|durability|hub [NAME...]; SEEDS (router 60, durability 12, hub what each test says) and CRASHES=200 are
 # how many scenarios and crashes a bug may survive.
 set -euo pipefail
@@ -11,7 +11,7 @@ case "$service" in
 router) tests=(-p dunlin-router --test sim) seeds=60 ;;
 durability) tests=(-p dunlin-durability --test sim --test store) seeds=12 ;;
 hub)
-    tests=(-p dunlin-hub -p dunlin-simulation --lib --test sim --test federated --test bands --test direct --test architectures)
+    tests=(-p dunlin-hub -p dunlin-discovery -p dunlin-simulation --lib --test sim --test federated --test bands --test direct --test architectures)
     seeds=
     ;;
 *)
