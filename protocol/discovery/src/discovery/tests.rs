@@ -1,3 +1,4 @@
+mod daemon;
 mod endpoints;
 mod groups;
 mod hostile;

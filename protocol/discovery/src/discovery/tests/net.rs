@@ -18,7 +18,7 @@ pub(super) use dunlin_wire::{Message, ReceiverState, Submessage};
 
 use crate::EndpointLocators;
 pub(super) use crate::{
-    Discovery, DiscoveryConfig, DiscoveryEffect, DiscoveryStats, InvalidName, LocalReader, LocalWriter,
+    Discovery, DiscoveryConfig, DiscoveryEffect, DiscoveryStats, InvalidName, Left, LocalReader, LocalWriter,
     Locators,
 };
 
@@ -207,6 +207,9 @@ impl Net {
         let packet = SharedBytes::from(bytes);
         let mute = self.nodes[to].mute_about_types;
         self.with(to, |discovery, now, out, fx| {
+            if discovery.pass_on(now, from, &packet, out) != Left::Own {
+                return;
+            }
             let message = Message::parse(&packet).expect("own messages are well formed");
             let mut state = ReceiverState::new(discovery.config().guid_prefix, &message.header());
             for parsed in message.submessages() {
