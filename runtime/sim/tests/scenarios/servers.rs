@@ -42,8 +42,11 @@ fn clients_of_a_server_that_move_at_the_same_time_go_on() {
         for (round, last) in [(0, 10), (1, 20), (2, 30)] {
             let begin = round * 20;
             write_all(&mut world, nodes[0], &writer, &filling, begin..begin + 10, 100);
-            for (node, last) in nodes.iter().zip([last, last + 1]) {
-                world.change_address(*node, Ipv4Addr::new(172, 16, 0, last), true);
+            // Neither is any more where the other one tells it that it has moved.
+            for told in [false, true] {
+                for (node, last) in nodes.iter().zip([last, last + 1]) {
+                    world.change_address(*node, Ipv4Addr::new(172, 16, 0, last), told);
+                }
             }
             write_all(&mut world, nodes[0], &writer, &filling, begin + 10..begin + 20, 100);
             until_acked(&mut world, &writer, secs(5));
