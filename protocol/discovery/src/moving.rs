@@ -18,7 +18,7 @@ use dunlin_wire::{
 
 use crate::{
     codec::decode_participant,
-    config::{DiscoveryRole, Locators},
+    config::{Locators, SourcePorts},
     discovery::Discovery,
     effect::DiscoveryEffect,
     goodbye::Latest,
@@ -362,10 +362,11 @@ impl Discovery {
             return;
         }
         let same_host = participant.reach.is_same_host();
-        // The daemon of this application says where answers to those who write directly come from.
-        let by_daemon = matches!(self.config.role, DiscoveryRole::Application(_));
-        let direct: &[Locator] = if by_daemon { &participant.data.direct } else { &[] };
-        let said = (direct, participant.data.source_ports);
+        let data = &participant.data;
+        // Where who is behind a daemon sends from itself, past that: it is said in the same announcements as where it receives.
+        // Its ports are not those of the daemon, which speaks for it too.
+        let ports = if data.behind.is_some() { SourcePorts::default() } else { data.source_ports };
+        let said = (&*data.direct, ports);
         if let Some(sources) = participant.whereabouts.survey(same_host, &self.config.locators, said) {
             fx.push(DiscoveryEffect::SourcesChanged { prefix, sources });
         }

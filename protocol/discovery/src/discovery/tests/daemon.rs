@@ -157,3 +157,29 @@ fn neither_what_is_written_directly_nor_the_answers_pass_both_daemons() {
         assert_eq!(passed_on(&mut net, 3, 4, answer), [expected].into(), "{direct}");
     }
 }
+
+/// It says where it takes answers by way of its daemon, in announcements that are believed; its ports are not those of the daemon.
+#[test]
+fn who_writes_directly_is_heard_from_its_own_address_too() {
+    for direct in [false, true] {
+        let mut writes = program(1, 0);
+        writes.source_ports = [40_000, 0, 0, 0];
+        if direct {
+            writes.property.values.push((DIRECT_WRITE_PROPERTY.to_string(), DIRECT_WRITE.to_string()));
+        }
+        let mut net = net_of([daemon(0, &[1]), writes, daemon(2, &[3]), program(3, 2), config(4)]);
+        net.start();
+        net.run_for(secs(5));
+        let heard = |at: usize, from: usize, port| {
+            let known = net.nodes[at].discovery.participants.get(&prefix(1)).expect("it is known");
+            known.unverified.is_none() && known.whereabouts.sources().admit(&unicast(from, port))
+        };
+        for at in [2, 4] {
+            assert!(heard(at, 0, 40_000) && heard(at, 0, 40_001), "{at}: by way of its daemon");
+            assert_eq!((heard(at, 1, 40_000), heard(at, 1, 40_001)), (direct, direct), "{at}");
+            assert!(!heard(at, 5, 40_000), "{at}: a stranger");
+        }
+        assert!(heard(3, 2, 40_000) && !heard(3, 1, 40_000), "a program hears its daemon alone");
+        assert!(heard(0, 1, 40_000) && !heard(0, 1, 40_001), "between the two nobody writes other ports");
+    }
+}
