@@ -36,6 +36,10 @@ struct Numbers {
     /// The first number of the open set.
     set: Option<SequenceNumber>,
     writers: Vec<EntityId>,
+    /// Writers that were deleted since the open set began.
+    leaving: Vec<EntityId>,
+    /// Some of them had written in it.
+    part_leaves: bool,
     /// Of the writers.
     digest: GroupDigest,
 }
@@ -63,8 +67,21 @@ struct EndOfGroup {
     number: SequenceNumber,
     /// The first number of the set.
     set: SequenceNumber,
-    /// The writers of the publisher when it ended.
+    /// The writers of the publisher when it ended; if one has gone with a part in it, all since it began.
     writers: GroupDigest,
+}
+
+impl Numbers {
+    /// Of all writers that the set that ends may have parts of. Others that were there with them are counted, too, so that whoever knew
+    /// all of them knows the digest.
+    fn take_digest_of_set(&mut self) -> GroupDigest {
+        let mut writers = core::mem::take(&mut self.leaving);
+        if !core::mem::take(&mut self.part_leaves) {
+            return self.digest;
+        }
+        writers.extend_from_slice(&self.writers);
+        GroupDigest::of(&mut writers)
+    }
 }
 
 impl PublisherGroup {
@@ -75,6 +92,8 @@ impl PublisherGroup {
             round: 0,
             set: None,
             writers: Vec::new(),
+            leaving: Vec::new(),
+            part_leaves: false,
             digest: GroupDigest::EMPTY,
         };
         Self { id, presentation, state: RankedMutex::new(state) }
@@ -87,8 +106,15 @@ impl PublisherGroup {
         state.digest = GroupDigest::of(&mut state.writers);
     }
 
-    pub(crate) fn remove_writer(&self, writer: EntityId) {
+    /// The publisher has one writer less. The end of the open set still counts it if it has a part there: what it wrote may be gone
+    /// with it, and so may be the change that says which writers there were when the set began.
+    pub(crate) fn remove_writer(&self, writer: EntityId, member: &Membership) {
+        let has_part = self.begun_by(member).is_some();
         let mut state = self.state.lock();
+        if state.set.is_some() && self.counts() {
+            state.leaving.push(writer);
+            state.part_leaves |= has_part;
+        }
         state.writers.retain(|known| *known != writer);
         state.digest = GroupDigest::of(&mut state.writers);
     }
@@ -108,6 +134,8 @@ impl PublisherGroup {
         if state.depth == 1 {
             state.round = state.round.wrapping_add(1);
             state.set = None;
+            state.leaving.clear();
+            state.part_leaves = false;
         }
     }
 
@@ -125,7 +153,7 @@ impl PublisherGroup {
         }
         let Some(set) = state.set.take() else { return Some(None) };
         state.last = state.last.next();
-        let numbers = EndOfGroup { number: state.last, set, writers: state.digest };
+        let numbers = EndOfGroup { number: state.last, set, writers: state.take_digest_of_set() };
         Some(Some(SetEnd { round, numbers: Some(numbers) }))
     }
 
@@ -271,12 +299,6 @@ struct Shown {
     accesses: u32,
     /// The last time given to a change that was shown.
     last: WallTime,
-}
-
-impl Shown {
-    fn slots(&self) -> Vec<Arc<dyn GroupReader>> {
-        self.readers.iter().filter_map(Weak::upgrade).collect()
-    }
 }
 
 /// From whom nothing more is taken until the application has made room: it stays with the writers, as in other readers.
@@ -458,7 +480,7 @@ impl SubscriberGroup {
         }
         let state = self.state.lock();
         if state.accesses == 0 {
-            look_again(now, &state.waiting, &state.slots(), out);
+            look_again(now, &state.waiting, &state.readers, out);
         }
     }
 
@@ -503,13 +525,13 @@ impl SubscriberGroup {
     /// A `patient` call gives nothing up because too much waits.
     fn release_with(&self, now: Now, patient: bool, out: &mut Output) {
         let mut guard = self.state.lock();
-        guard.readers.retain(|known| known.strong_count() > 0);
-        let slots = guard.slots();
-        let Shown { waiting, accesses, last, .. } = &mut *guard;
+        let Shown { waiting, readers, accesses, last } = &mut *guard;
         if *accesses > 0 {
             self.blocked.lock().all = waiting.is_full();
             return;
         }
+        readers.retain(|known| known.strong_count() > 0);
+        let slots: Vec<Arc<dyn GroupReader>> = readers.iter().filter_map(Weak::upgrade).collect();
         let mut parted = Vec::new();
         waiting.release(now.mono, patient, |release| show(now, &slots, release, (last, &mut parted), out));
         for (reader, writer) in parted {
@@ -522,7 +544,7 @@ impl SubscriberGroup {
             blocked.sources.clear();
             blocked.sources.extend(waiting.refused());
         }
-        look_again(now, waiting, &slots, out);
+        look_again(now, waiting, readers, out);
         if let Some((due, slot)) = waiting.next_deadline().zip(slots.first()) {
             slot.look_at(due, out);
         }
@@ -530,9 +552,9 @@ impl SubscriberGroup {
 }
 
 /// Sees to it that writers are asked that keep others waiting.
-fn look_again(now: Now, waiting: &Waiting<Staged>, slots: &[Arc<dyn GroupReader>], out: &mut Output) {
+fn look_again(now: Now, waiting: &Waiting<Staged>, readers: &[Weak<dyn GroupReader>], out: &mut Output) {
     for (reader, _, at) in waiting.lagging() {
-        if let Some(slot) = slots.iter().find(|slot| slot.id() == reader) {
+        if let Some(slot) = readers.iter().filter_map(Weak::upgrade).find(|slot| slot.id() == reader) {
             slot.look_at(at.max(now.mono.plus(PATIENCE)), out);
         }
     }

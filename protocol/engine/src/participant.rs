@@ -24,7 +24,7 @@ use crate::config::{
     WriterSpec,
 };
 use crate::content_filter::ContentFilter;
-use crate::group::{PublisherGroup, SubscriberGroup};
+use crate::group::{Membership, PublisherGroup, SubscriberGroup};
 use crate::misbehaviour::{Ledger, Misbehaved};
 use crate::output::{Event, Output};
 use crate::ranks;
@@ -250,9 +250,9 @@ impl Participant {
         };
         // Before anybody can be told of it, so that whoever hears of the others meanwhile waits for this one.
         group.iter().for_each(|group| group.add_writer(entity_id));
-        control
-            .put_writer(now, local, out)
-            .inspect_err(|_| group.iter().for_each(|group| group.remove_writer(entity_id)))?;
+        control.put_writer(now, local, out).inspect_err(|_| {
+            group.iter().for_each(|group| group.remove_writer(entity_id, &Membership::default()))
+        })?;
         let slot = Arc::new(WriterSlot::new(now, &self.common, writer, cache, qos, group, filters));
         slot.start(out);
         self.change_routes(|routes| routes.add_writer(&slot));

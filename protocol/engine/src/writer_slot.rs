@@ -601,7 +601,7 @@ impl WriterSlot {
         }
         core.tell_space(self.id(), out);
         core.abandon_mark(out);
-        core.group.iter().for_each(|group| group.remove_writer(self.id()));
+        core.group.iter().for_each(|group| group.remove_writer(self.id(), &core.member));
         if core.qos.liveliness.kind == LivelinessKind::ManualByParticipant {
             self.common.manual.remove_writer();
         }

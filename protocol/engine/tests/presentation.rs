@@ -9,7 +9,8 @@ use dunlin_buf::SharedBytes;
 use dunlin_cache::InstanceState;
 use dunlin_core::{Duration, EntityId, Locator, SequenceNumber, VendorId};
 use dunlin_engine::{
-    Event, ParticipantConfig, PublisherGroup, ReaderSlot, SubscriberGroup, Tuning, WriterSlot,
+    Event, ParticipantConfig, PublisherGroup, ReaderSlot, ReaderSpec, SubscriberGroup, Tuning, WriterSlot,
+    WriterSpec,
 };
 use dunlin_qos::{DataReaderQos, DataWriterQos, PresentationAccessScope, PublisherQos, SubscriberQos};
 use dunlin_rtps::ChangeKind;
@@ -550,6 +551,66 @@ fn a_set_of_a_deleted_writer_stays_torn_when_the_next_writer_goes_on_with_it() {
     }
     let shown: Vec<u8> = net.take(1, &reader).iter().map(number).collect();
     assert_eq!((shown, reader.samples_lost()), (vec![3], 2), "one of each writer");
+}
+
+/// The change that said which writers there were when the set began is gone with its writer.
+#[test]
+fn a_late_joiner_is_told_by_the_end_of_a_set_of_a_writer_that_went_in_the_middle_of_it() {
+    let mut net = Net::started(2);
+    let sets = net.nodes[0].participant.create_publisher_group(by(BY_GROUP).presentation);
+    let sets = sets.expect("names are left");
+    let [gone, other] = ["A", "B"].map(|topic| {
+        let qos = DataWriterQos::default().reliable().keep_all().transient_local();
+        let spec = WriterSpec { publisher_qos: by(BY_GROUP), ..writer_spec(topic, &qos) };
+        let own = Some(Arc::clone(&sets));
+        net.with(0, |participant, now, out| participant.create_grouped_writer(now, spec, own, None, out))
+            .expect("a good writer")
+    });
+    sets.begin_set();
+    net.write(0, &gone, 1, &[1]).expect("no limit");
+    net.with(0, |participant, now, out| participant.delete_writer(now, &gone, out));
+    net.settle();
+    for n in [2, 3] {
+        net.write(0, &other, 1, &[n]).expect("no limit");
+        end_set(&mut net, &sets, &other);
+        sets.begin_set();
+    }
+    let subscriber = group(&net, BY_GROUP);
+    let [_, reader] = ["A", "B"].map(|topic| {
+        let qos = DataReaderQos::default().reliable().keep_all().transient_local();
+        let subscriber_qos = SubscriberQos::default().presentation(BY_GROUP, true, true);
+        let (spec, own) =
+            (ReaderSpec { subscriber_qos, ..reader_spec(topic, &qos) }, Some(Arc::clone(&subscriber)));
+        net.with(1, |participant, now, out| {
+            participant.create_filtered_reader(now, spec, None, own, None, out)
+        })
+        .expect("a good reader")
+    });
+    net.settle();
+    let shown: Vec<u8> = net.take(1, &reader).iter().map(number).collect();
+    assert_eq!((shown, reader.samples_lost()), (vec![3], 1), "2 belongs to what is gone");
+}
+
+/// Nobody reads the writers that go, of which only the first has a part in the set.
+#[test]
+fn whoever_knew_the_writers_that_went_in_the_middle_of_a_set_is_shown_the_rest() {
+    let mut net = Net::started(2);
+    let (other, sets) = writer_of_sets(&mut net, "C", BY_GROUP);
+    let [unread, idle] = ["A", "B"].map(|topic| writer_of(&mut net, topic, BY_GROUP, &sets));
+    let subscriber = group(&net, BY_GROUP);
+    let reader = reader(&mut net, "C", BY_GROUP, &subscriber, 0);
+    net.settle();
+    sets.begin_set();
+    net.write(0, &unread, 1, &[1]).expect("no limit");
+    for gone in [&unread, &idle] {
+        net.with(0, |participant, now, out| participant.delete_writer(now, gone, out));
+        net.settle();
+    }
+    net.write(0, &other, 1, &[2]).expect("no limit");
+    end_set(&mut net, &sets, &other);
+    net.settle();
+    let shown: Vec<u8> = net.take(1, &reader).iter().map(number).collect();
+    assert_eq!((shown, reader.samples_lost()), (vec![2], 0));
 }
 
 /// Numbers of the samples of a writer that were sent, and those of which GAPs said that they are not for their reader.
