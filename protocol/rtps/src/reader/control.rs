@@ -55,12 +55,15 @@ impl Reader {
         self.note_addressee(index, source, heartbeat.reader_id);
         let Some(proxy) = self.writers.get_mut(index) else { return false };
         if proxy.reliable {
+            let is_first = !proxy.was_told_what_there_is();
             proxy.announce(now.mono, heartbeat.first_sn, heartbeat.last_sn);
             if heartbeat.reader_id != EntityId::UNKNOWN && heartbeat.last_sn < SequenceNumber::FIRST {
                 proxy.begins_with_the_first();
             }
             self.advance(now, index, sink);
-            let quiet = heartbeat.final_flag && heartbeat.liveliness_flag;
+            // The first one ends the questions of a reader that was never answered. Where that has acknowledged all before it lost the
+            // writer, no other kind may follow.
+            let quiet = heartbeat.final_flag && heartbeat.liveliness_flag && !is_first;
             self.answer(now.mono, index, !heartbeat.final_flag, quiet, out);
         }
         true

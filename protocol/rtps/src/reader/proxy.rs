@@ -266,6 +266,11 @@ impl WriterProxy {
         if self.cfg.unicast.is_empty() { &self.cfg.multicast } else { &self.cfg.unicast }
     }
 
+    /// Whether the writer has said, since it was matched, which changes it has.
+    pub(super) fn was_told_what_there_is(&self) -> bool {
+        self.historical_last != SequenceNumber::UNKNOWN
+    }
+
     fn has_history(&self) -> bool {
         self.historical_last != SequenceNumber::UNKNOWN && self.expected > self.historical_last
     }

@@ -64,6 +64,24 @@ fn a_writer_that_is_met_again_goes_on() {
     assert_eq!((&target.sink.got[..], target.sink.lost), (&[1, 2, 3, 6, 7][..], 2));
 }
 
+/// The writer has not noticed that it was lost, and has nothing to say but that it is alive.
+#[test]
+fn a_durable_reader_asks_for_the_history_of_a_writer_that_only_asserts_its_liveliness() {
+    let mut source = Source::new(WriterConfig { transient_local: true, ..Default::default() });
+    let mut target = Target::new(1, ReaderConfig::default());
+    target.match_writer_of(at(0), life(1), true);
+    source.match_reader(at(0), ReaderProxyConfig { durable: true, ..reader_proxy(1) });
+    (0..3).for_each(|_| _ = source.write(at(1), 10));
+    talk(&mut source, &mut target, 2);
+    assert!(target.reader.historical_complete());
+    assert!(target.reader.lose_writer(WRITER, life(1)));
+    target.match_writer_of(at(LONG_AFTER), life(1), true);
+    source.writer.assert_liveliness(at(LONG_AFTER), &source.history, &mut source.out);
+    drain(&mut source.out).iter().for_each(|packet| target.receive(at(LONG_AFTER), packet));
+    talk(&mut source, &mut target, LONG_AFTER + 1);
+    assert!(target.reader.historical_complete());
+}
+
 /// The reader knows that it lacks some of it, and asks again before it has heard that all is gone.
 #[test]
 fn changes_gone_before_a_rematch_are_lost_although_the_reader_requests_them() {
