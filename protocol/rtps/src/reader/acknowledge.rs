@@ -76,6 +76,16 @@ impl Reader {
         self.acknowledge_if_due(now.mono, index, out);
     }
 
+    /// While a GAP about what is expected waits for a HEARTBEAT that reaches as far, ask for one.
+    pub(super) fn ask_if_unconfirmed(&mut self, now: MonoTime, index: usize, out: &mut Outbox) {
+        let Some(proxy) = self.writers.get_mut(index).filter(|proxy| proxy.awaits_heartbeat()) else {
+            return;
+        };
+        let at = proxy.ack.sent_at.map_or(now, |sent_at| sent_at.plus(proxy.ack.quiet));
+        arm(&mut proxy.ack.retry_due, at);
+        self.acknowledge_if_due(now, index, out);
+    }
+
     /// Sends an ECHO, together with an ACKNACK if more has arrived than the writer knows.
     pub(super) fn send_echo(&mut self, now: MonoTime, index: usize, count: i32, out: &mut Outbox) {
         let Some(proxy) = self.writers.get(index) else { return };

@@ -117,7 +117,7 @@ impl Reader {
         source: Source,
         gap: &Gap,
         sink: &mut dyn DeliverySink,
-        _out: &mut Outbox,
+        out: &mut Outbox,
     ) {
         let Some(index) = self.addressed(source.prefix, gap.writer_id, gap.reader_id) else { return };
         if gap.gap_start < SequenceNumber::FIRST {
@@ -133,8 +133,9 @@ impl Reader {
             proxy.gap(SnRange::new(gap.gap_start, base.previous()));
         }
         for sn in gap.gap_list.iter() {
-            proxy.add_irrelevant(SnRange::new(sn, sn));
+            proxy.call_irrelevant(SnRange::new(sn, sn));
         }
         self.advance(now, index, sink);
+        self.ask_if_unconfirmed(now.mono, index, out);
     }
 }

@@ -1,14 +1,25 @@
 //! What a reader passed over. What a GAP has said of changes that no HEARTBEAT had announced: RTPS 2.5 §8.3.8.4. Somebody else may have said it in the name of the
 //! writer, so a HEARTBEAT that says less takes it back. It may also be older than the GAP: then the writer says again what will not
-//! come, if it still has it.
+//! come, if it still has it, and a HEARTBEAT behind that confirms it.
 
 use crate::lazy::Blank;
 use dunlin_core::{Duration, MonoTime, SequenceNumber, SnRange, SnRanges};
 
 /// A HEARTBEAT that is so much older than a GAP is not on the way any more.
 const ON_THE_WAY: Duration = Duration::from_secs(1);
+/// A change that is still called irrelevant after so long, and has not come, is.
+const INSISTS: Duration = Duration::from_secs(1);
 /// Intervals kept. What is beyond them counts as lost when it is gone.
 const MAX_INTERVALS: usize = 64;
+
+/// What a HEARTBEAT says of GAPs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Word {
+    /// They hold.
+    Holds,
+    /// From here on they do not.
+    Contradicted(SequenceNumber),
+}
 
 /// What was passed over, since a change was last delivered, because of what may not be the writer's word.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +28,10 @@ pub(super) struct PassedOver {
     skipped_from: Option<SequenceNumber>,
     /// The first change passed over because a GAP named what no HEARTBEAT had announced.
     passed_from: Option<SequenceNumber>,
-    /// Where the reader went back to last.
-    taken_back: Option<SequenceNumber>,
+    /// What GAPs have said that reached beyond all HEARTBEATs: from the first change that one of them named to the last.
+    claim: Option<SnRange>,
+    /// Where the reader went back to last, and when for the first time.
+    taken_back: Option<(SequenceNumber, MonoTime)>,
     /// What was taken back. It is asked for again, but nobody has lost it if it was irrelevant indeed and is gone.
     doubted: SnRanges,
     until: MonoTime,
@@ -28,6 +41,7 @@ impl Blank for PassedOver {
     const BLANK: &'static Self = &Self {
         skipped_from: None,
         passed_from: None,
+        claim: None,
         taken_back: None,
         doubted: SnRanges::new(),
         until: MonoTime(0),
@@ -54,8 +68,40 @@ impl PassedOver {
         (self.skipped_from, self.passed_from) = (None, None);
     }
 
+    /// A GAP has named an interval that ends behind all HEARTBEATs.
+    pub(super) fn claim(&mut self, expected: SequenceNumber, range: SnRange) {
+        let before = self.claim.filter(|before| before.last >= expected).unwrap_or(range);
+        self.claim = Some(SnRange::new(before.first.min(range.first), before.last.max(range.last)));
+    }
+
+    pub(super) const fn unclaim(&mut self) {
+        self.claim = None;
+    }
+
+    /// Whether only such a GAP says that a change will not come.
+    pub(super) fn is_claimed(&self, sn: SequenceNumber) -> bool {
+        self.claim.is_some_and(|claim| claim.first <= sn && sn <= claim.last)
+    }
+
+    /// From where on in an interval only such GAPs say that it will not come.
+    pub(super) fn claimed_from(&self, range: SnRange) -> Option<SequenceNumber> {
+        let claim = self.claim.filter(|claim| claim.first <= range.last && range.first <= claim.last)?;
+        Some(claim.first.max(range.first))
+    }
+
+    /// What the writer says by having changes up to `last` about the GAPs that reached beyond its HEARTBEATs.
+    pub(super) fn judge(&mut self, now: MonoTime, expected: SequenceNumber, last: SequenceNumber) -> Word {
+        let Some(claim) = self.claim.take().filter(|claim| claim.last > last && claim.last >= expected)
+        else {
+            return Word::Holds;
+        };
+        let from = claim.first.max(expected);
+        let insists = from <= last && from == expected && self.insists(now, from);
+        Word::Contradicted(if insists { last.next() } else { from })
+    }
+
     /// The writer says that it has changes up to `last`, and `expected` would be the next. From where on it is asked, if changes were
-    /// passed over. Those that it has are asked for once: if it calls them irrelevant again, they are.
+    /// passed over.
     pub(super) fn take_back(
         &mut self,
         now: MonoTime,
@@ -63,10 +109,21 @@ impl PassedOver {
         last: SequenceNumber,
     ) -> Option<SequenceNumber> {
         let from = self.passed_from.take().filter(|_| expected > last.next())?;
-        let again = self.taken_back.replace(from) == Some(from);
-        let resume = if again { from.max(last.next()) } else { from };
+        let resume = if self.insists(now, from) { from.max(last.next()) } else { from };
         self.doubt(now, SnRange::new(resume, expected.previous()));
         Some(resume)
+    }
+
+    /// Whether a change has been asked for so long that a repair would have come: then what calls it irrelevant again and again is the
+    /// writer, although its HEARTBEATs never reach as far.
+    fn insists(&mut self, now: MonoTime, from: SequenceNumber) -> bool {
+        match self.taken_back {
+            Some((sn, since)) if sn == from => now.since(since) >= INSISTS,
+            _ => {
+                self.taken_back = Some((from, now));
+                false
+            }
+        }
     }
 
     /// Takes note that the word about a change does not hold.

@@ -1,5 +1,7 @@
 //! RTPS 2.5 §8.4.10.4 "RTPS WriterProxy": what a reader remembers of one matched writer.
 
+mod gaps;
+
 use super::passed_over::PassedOver;
 use super::store::OutOfOrder;
 use super::{Incoming, Reassembly};
@@ -11,12 +13,10 @@ use alloc::boxed::Box;
 use dunlin_core::{
     Behaviour, Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange, SnRanges,
 };
+use gaps::OUT_OF_REACH;
 
 /// Most intervals of irrelevant changes kept ahead of the expected one; more are requested and gapped again.
 pub(super) const MAX_HOLES: usize = 256;
-
-/// No writer has so many changes in flight that it has not announced.
-const OUT_OF_REACH: i64 = 1 << 20;
 
 /// Most ECHOs to one writer in a millisecond. A writer with the usual window asks so often at 130 Gbit/s.
 const MAX_ECHOES: u32 = 256;
@@ -281,7 +281,8 @@ impl WriterProxy {
 
     /// Whether a change needs nothing more: it was received, is irrelevant or was given up.
     pub(super) fn is_settled(&self, sn: SequenceNumber) -> bool {
-        sn < self.expected || self.irrelevant.contains(sn) || self.store.contains(sn)
+        let irrelevant = self.irrelevant.contains(sn) && !self.passed_over.is_claimed(sn);
+        sn < self.expected || irrelevant || self.store.contains(sn)
     }
 
     /// Whether a complete change is the next to deliver. Until a writer is heard, a volatile reader does not know
@@ -314,30 +315,6 @@ impl WriterProxy {
         if self.knows_reader || !self.insisted {
             self.ack.preemptive_due = None;
         }
-    }
-
-    /// Takes the interval of a GAP. The first one may say where a volatile reader starts: what came before that, by
-    /// way of others, is not for it.
-    pub(super) fn gap(&mut self, range: SnRange) {
-        if self.reliable && range.first <= self.expected {
-            self.synced = true;
-            self.heard();
-            if !self.started && !self.cfg.durable {
-                self.started = true;
-                self.begins_after = range.last;
-                if let Some(store) = self.store.if_made() {
-                    store.remove_through(range.last);
-                }
-                self.blocked &= range.last < self.expected;
-            }
-        }
-        self.add_irrelevant(range);
-    }
-
-    /// Notes changes that will not come.
-    pub(super) fn add_irrelevant(&mut self, range: SnRange) {
-        let range = SnRange::new(range.first.max(self.expected), range.last);
-        self.irrelevant.insert(range, MAX_HOLES);
     }
 
     /// The writer has changes from `first` to `last`.
@@ -374,41 +351,6 @@ impl WriterProxy {
         self.started |= self.expected == SequenceNumber::FIRST;
     }
 
-    /// The next change lies far behind everything that the writer has: somebody else spoke in its name, and the reader
-    /// goes on where it was. What has been passed over was not delivered yet; where forged changes were delivered too,
-    /// only those that are still to come are certain to be new.
-    fn take_back_skips(&mut self, first: SequenceNumber, last: SequenceNumber) {
-        if self.expected.0.saturating_sub(last.0) <= OUT_OF_REACH {
-            return;
-        }
-        let resume = self.passed_over.skipped_from().unwrap_or(last.next());
-        if let Some(store) = self.store.if_made() {
-            store.remove_after(last.plus(OUT_OF_REACH));
-        }
-        (self.expected, self.blocked) = (resume, false);
-        self.begins_after = SequenceNumber::ZERO;
-        self.passed_over.forget();
-        self.floor = first;
-        self.irrelevant.clear();
-        (self.ack.sent_base, self.ack.sent_announced) = (resume, resume.previous());
-    }
-
-    /// The writer has not written what is behind `last`, so nobody but somebody else has called it irrelevant, unless its HEARTBEAT is
-    /// older. Nothing of what was passed over has been delivered.
-    fn take_back_gaps(&mut self, now: MonoTime, last: SequenceNumber) {
-        let ahead = |range: &SnRange| SnRange::new(range.first.max(last.next()), range.last);
-        if self.irrelevant.last().is_some_and(|sn| sn > last) {
-            let passed = self.passed_over.made();
-            self.irrelevant.as_slice().iter().for_each(|range| passed.doubt(now, ahead(range)));
-            self.irrelevant.remove_from(last.next());
-        }
-        let Some(passed) = self.passed_over.if_made() else { return };
-        if let Some(resume) = passed.take_back(now, self.expected, last) {
-            self.expected = resume;
-            (self.ack.sent_base, self.ack.sent_announced) = (resume, resume.previous());
-        }
-    }
-
     /// Delivers what is in order: after the expected change was put into the store, or a hole was closed.
     pub(super) fn advance(&mut self, now: Now, sink: &mut dyn DeliverySink, stats: &mut ReaderStats) {
         while !self.blocked {
@@ -421,7 +363,7 @@ impl WriterProxy {
             }
             let hole = self.irrelevant.range_of(self.expected);
             let end = match hole {
-                Some(range) => range.last.next(),
+                Some(range) => self.end_of(now.mono, range),
                 None => self.floor.min(self.irrelevant.first().unwrap_or(self.floor)),
             };
             // A change that arrived although it was called irrelevant, or just before it was gone, is delivered.
@@ -544,8 +486,9 @@ impl WriterProxy {
         let mut sn = self.expected.max(self.floor);
         let end = self.announced.min(base.plus(i64::from(dunlin_core::MAX_SET_BITS).saturating_sub(1)));
         while sn <= end && sn < SequenceNumber::MAX {
-            if let Some(range) = self.irrelevant.range_of(sn) {
-                sn = range.last.next();
+            let hole = self.irrelevant.range_of(sn).filter(|_| !self.passed_over.is_claimed(sn));
+            if let Some(range) = hole {
+                sn = self.passed_over.claimed_from(range).unwrap_or(range.last.next());
                 continue;
             }
             if !self.store.contains(sn) && !self.partials.wants_fragments(sn) {

@@ -292,18 +292,89 @@ fn what_an_older_heartbeat_takes_back_is_not_lost_when_it_is_gone() {
     }
 }
 
-/// A writer calls changes irrelevant that it has not announced yet: the two do not talk about it for ever.
+/// Somebody else says so again and again, and the writer is held up: it has written nothing, and then several.
 #[test]
-fn a_gap_that_is_repeated_holds_for_what_is_written() {
+fn a_gap_ahead_that_is_repeated_passes_nothing_over_for_good() {
+    let mut target = synced(ReaderConfig::default(), 1);
+    target.receive(at(2), &data(1));
+    for round in 0..3 {
+        target.receive(at(3 + 10 * round), &gap(2, 1_000, &[]));
+        target.receive(at(4 + 10 * round), &heartbeat(1, 1, 2 + round as i32, true));
+    }
+    target.receive(at(33), &gap(2, 1_000, &[]));
+    target.sent();
+    target.receive(at(34), &heartbeat(1, 4, 5, false));
+    assert_eq!(target.sent(), [ack(2, &[2, 3, 4], false)]);
+    (2..=4).for_each(|sn| target.receive(at(35), &data(sn)));
+    assert_eq!((target.sink.got.clone(), target.sink.lost), (vec![1, 2, 3, 4], 0));
+}
+
+/// What the writer has announced and not sent yet is asked for, and the answer comes behind the word of somebody else.
+#[test]
+fn a_gap_ahead_is_no_answer_to_a_request() {
+    let mut target = synced(ReaderConfig::default(), 1);
+    target.receive(at(2), &data(1));
+    target.receive(at(2), &data(4));
+    target.receive(at(3), &heartbeat(1, 4, 2, true));
+    assert_eq!(target.sent(), [ack(2, &[2, 3], false)]);
+    for millis in [5, 50, 95] {
+        target.receive(at(1_000 * millis), &gap(1, 1_000, &[]));
+        assert_eq!(target.sink.got, [1]);
+        assert_eq!(target.sent(), [ack(2, &[2, 3], true)], "a HEARTBEAT is asked for");
+    }
+    target.receive(at(96_000), &gap(1, 1_000, &[]));
+    assert!(target.sent().is_empty(), "not for each of them");
+    (2..=3).for_each(|sn| target.receive(at(97_000), &data(sn)));
+    assert_eq!((target.sink.got.clone(), target.sink.lost), (vec![1, 2, 3, 4], 0));
+}
+
+/// It would have been delivered behind what is on its way or has to be repaired.
+#[test]
+fn a_gap_over_what_has_arrived_already_passes_nothing_over() {
+    let mut target = synced(ReaderConfig::default(), 1);
+    for sn in [1, 4] {
+        target.receive(at(2), &data(sn));
+    }
+    target.receive(at(3), &gap(1, 1_000, &[]));
+    assert_eq!(target.sink.got, [1]);
+    target.receive(at(4), &heartbeat(1, 4, 2, true));
+    assert_eq!(target.sent(), [ack(2, &[2, 3], false)]);
+    (2..=3).for_each(|sn| target.receive(at(5), &data(sn)));
+    assert_eq!((target.sink.got.clone(), target.sink.lost), (vec![1, 2, 3, 4], 0));
+}
+
+/// What has been written since the last HEARTBEAT is irrelevant too.
+#[test]
+fn a_gap_ahead_holds_when_a_heartbeat_reaches_its_end() {
+    let mut target = synced(ReaderConfig::default(), 1);
+    target.receive(at(2), &data(1));
+    target.receive(at(3), &heartbeat(1, 4, 2, true));
+    assert_eq!(target.sent(), [ack(2, &[2, 3, 4], false)]);
+    target.receive(at(5_000), &gap(2, 7, &[8]));
+    assert_eq!(target.sent(), [ack(2, &[2, 3, 4], true)]);
+    target.receive(at(5_100), &heartbeat(1, 8, 3, false));
+    assert_eq!(target.sent(), [ack(7, &[7], false)]);
+    target.receive(at(5_200), &data(7));
+    target.receive(at(5_300), &data(9));
+    assert_eq!((target.sink.got.clone(), target.sink.lost), (vec![1, 7, 9], 0));
+}
+
+/// A writer calls changes irrelevant that its HEARTBEATs never reach: the two do not talk about it for ever.
+#[test]
+fn a_gap_that_is_repeated_for_a_second_holds_for_what_is_written() {
     let mut target = synced(ReaderConfig::default(), 1);
     target.receive(at(2), &data(1));
     target.receive(at(3), &gap(2, 9, &[]));
     target.receive(at(4), &heartbeat(1, 4, 2, true));
     assert_eq!(target.sent(), [ack(2, &[2, 3, 4], false)]);
     target.receive(at(5), &gap(2, 9, &[]));
-    target.receive(at(6), &heartbeat(1, 4, 3, false));
+    target.receive(at(10_000), &heartbeat(1, 4, 3, false));
+    assert_eq!(target.sent().last(), Some(&ack(2, &[2, 3, 4], false)), "it may be of somebody else");
+    target.receive(at(1_000_004), &gap(2, 9, &[]));
+    target.sent();
+    target.receive(at(1_000_005), &heartbeat(1, 4, 4, false));
     assert!(target.sent().is_empty(), "nothing is missing of what is written");
-    target.receive(at(7), &data(5));
+    target.receive(at(1_000_006), &data(5));
     assert_eq!((target.sink.got.clone(), target.sink.lost), (vec![1, 5], 0), "the rest may come");
 }
 
@@ -358,7 +429,7 @@ fn data_before_any_heartbeat_waits_unless_it_is_the_very_first_of_a_durable_stre
     // What the GAP covers was meant for others.
     assert_eq!((late.sink.got.clone(), late.sink.lost), (vec![8, 9], 0));
     late.receive(at(10_400), &data(12));
-    late.receive(at(10_500), &gap(10, 13, &[]));
+    late.receive(at(10_500), &gap(10, 12, &[]));
     assert_eq!(late.sink.got, [8, 9, 12]);
 }
 
