@@ -510,8 +510,8 @@ impl<T> Publisher<T> {
     fn lacks_what_follows(&self) -> bool {
         let here = self.waiting.last_key_value().map_or(self.settled, |(last, _)| *last);
         let reached = self.reached();
-        let lost = |holes: SnRange| holes.last > here && holes.last <= reached;
-        self.live().any(|stream| stream.holes.is_some_and(lost))
+        let lost = |hole: &SnRange| hole.last > here && hole.last <= reached;
+        self.live().any(|stream| stream.holes.as_slice().iter().any(lost))
     }
 
     /// The publisher has these writers, as of this number or later.
@@ -672,7 +672,7 @@ impl<T> Publisher<T> {
             let open = stream.lost_at.is_none_or(|last| last > self.settled);
             let gone =
                 || self.settled_with.is_some_and(|it| self.is_without(stream, it, stream.last_sign(late)));
-            open || (stream.holes.is_some() && !gone() && !self.said_without(stream, self.settled))
+            open || (!stream.holes.is_empty() && !gone() && !self.said_without(stream, self.settled))
         });
         self.streams = streams;
     }
@@ -702,9 +702,8 @@ impl<T> Publisher<T> {
         let octets = taken.values().fold(0usize, |sum, entry| sum.saturating_add(entry.octets));
         let items = taken.into_values().flat_map(|entry| entry.items);
         let unit: Unit<T> = items.filter_map(|(reader, item)| Some((reader, item?))).collect();
-        for stream in &mut self.streams {
-            stream.holes = stream.holes.filter(|holes| holes.last > self.settled);
-        }
+        let settled = self.settled;
+        self.streams.iter_mut().for_each(|stream| stream.holes.remove_through(settled));
         self.forget_lost();
         (if whole { Release::Show(unit) } else { Release::GiveUp(unit) }, octets)
     }

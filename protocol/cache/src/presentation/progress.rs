@@ -1,6 +1,6 @@
 //! How far one stream has come: what one writer sends to one reader (DDS 1.4 §2.2.3.6 PRESENTATION; RTPS 2.5 §8.7.6).
 
-use dunlin_core::{Duration, EntityId, Guid, MonoTime, SequenceNumber, SnRange};
+use dunlin_core::{Duration, EntityId, Guid, MonoTime, SequenceNumber, SnRange, SnRanges};
 
 use super::{End, Place, Stream};
 
@@ -8,6 +8,9 @@ use super::{End, Place, Stream};
 const ASKED_AGAIN: Duration = Duration::from_millis(2);
 /// Longest time between such questions.
 const ASKED_RARELY: Duration = Duration::from_millis(256);
+
+/// Most intervals with something missing, of one stream. Beyond them what lies between the last two counts with them.
+pub(super) const MAX_HOLES: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Progress {
@@ -25,8 +28,8 @@ pub(super) struct Progress {
     pub(super) named: Option<SequenceNumber>,
     /// Something that was meant for the reader is gone: it can tell what it has not got from what was never for it.
     pub(super) lacks: bool,
-    /// Numbers among which some are missing.
-    pub(super) holes: Option<SnRange>,
+    /// Numbers among which some are missing, in each interval. What is repaired comes with all its holes before any of it is shown.
+    pub(super) holes: SnRanges,
     /// When the writer was lost, its publisher was at this number. It had a part in sets up to here at most, unless it is gone:
     /// then what it wrote behind that may be gone with it.
     pub(super) lost_at: Option<SequenceNumber>,
@@ -57,7 +60,7 @@ impl Progress {
             passed: SequenceNumber::ZERO,
             named: None,
             lacks: false,
-            holes: None,
+            holes: SnRanges::new(),
             lost_at: None,
             asked: None,
         }
@@ -107,8 +110,8 @@ impl Progress {
 
     /// Whether a set may lack a change of this writer.
     pub(super) fn tears(&self, set: SequenceNumber, end: &End) -> bool {
-        let inside = |holes: SnRange| holes.first < end.after && holes.last >= set;
-        (self.alive() && !self.has_passed(end)) || self.holes.is_some_and(inside)
+        let inside = SnRange::new(set, end.after.previous());
+        (self.alive() && !self.has_passed(end)) || self.holes.count_within(inside) > 0
     }
 
     /// Whether anything has come from the writer.
@@ -130,16 +133,14 @@ impl Progress {
     /// It is lost and has no part in anything behind that.
     pub(super) fn ends_where_lost(&mut self) {
         if let Some(last) = self.lost_at {
-            let holes = self.holes.map(|holes| SnRange::new(holes.first, holes.last.min(last)));
-            self.holes = holes.filter(|holes| holes.first <= holes.last);
+            self.holes.remove_from(last.next());
         }
     }
 
-    pub(super) fn note_hole(&mut self, range: SnRange) {
-        if range.last < range.first {
-            return;
+    pub(super) fn note_hole(&mut self, hole: SnRange) {
+        if !self.holes.insert(hole, MAX_HOLES) {
+            let last = self.holes.last().unwrap_or(hole.first);
+            self.holes.insert(SnRange::new(last.min(hole.first), last.max(hole.last)), MAX_HOLES);
         }
-        let known = self.holes.unwrap_or(range);
-        self.holes = Some(SnRange::new(known.first.min(range.first), known.last.max(range.last)));
     }
 }

@@ -43,3 +43,19 @@ fn what_was_known_before_all_writers_were_lost_does_not_complete_their_history()
     release(&mut waiting, &mut shown);
     assert_eq!((shown.units, shown.lost), (vec![], 2), "what waited, and what came again");
 }
+
+/// What was repaired comes together, when the last of it is there.
+#[test]
+fn a_whole_set_is_shown_between_two_that_are_not() {
+    let (mut waiting, mut shown) = (with_streams(1), Shown::default());
+    // The others are with a writer that nobody here listens to.
+    for set in [10, 20, 30] {
+        let (at_writer, lacks) = (set / 2, set != 20);
+        let first = at_writer + i64::from(lacks);
+        offer(&mut waiting, 1, place(first, set + first - at_writer, Some((at_writer, set)), false));
+        offer(&mut waiting, 1, place(first + 1, set + 5, Some((at_writer, set)), true));
+    }
+    offer(&mut waiting, 1, place(19, 40, None, false));
+    release(&mut waiting, &mut shown);
+    assert_eq!((shown.units, shown.lost), (vec![vec![20], vec![40]], 2));
+}
