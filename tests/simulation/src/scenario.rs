@@ -376,6 +376,16 @@ impl Fault {
         }
     }
 
+    /// The nodes that are somewhere else when it begins, or when it is over.
+    #[must_use]
+    pub fn moved(&self) -> Vec<usize> {
+        match *self {
+            Self::Address(node, _) | Self::Interface(node) | Self::Nat(node) => vec![node],
+            Self::Takeover(from, to, _) => vec![from, to],
+            _ => Vec::new(),
+        }
+    }
+
     /// How long it keeps back what is sent at most, also beyond its end: what waits for a bottleneck waits on when that has
     /// gone, and nothing overtakes it.
     #[must_use]

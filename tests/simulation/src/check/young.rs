@@ -9,6 +9,10 @@ use crate::scenario::{Fault, FaultPlan, Ms};
 
 /// After a fault all is as usual: what it held back was repaired.
 const SETTLED: Nanos = 2_000 * MS;
+/// So long who is not believed to be where he speaks from is asked where he was (docs/hostile-input.md, places of a peer).
+const ASKED: Ms = 1_500;
+/// What is not believed makes room for what is said after it when it is so old.
+const STALE: Ms = 3_000;
 /// After two endpoints met.
 const BEGUN: Nanos = 500 * MS;
 /// The longest way on a good network, and how far clocks are apart at most.
@@ -81,15 +85,33 @@ fn due_at(
     let look = reader.looks.partition_point(|at| *at < from);
     let look = reader.looks.get(look).copied().filter(|look| *look <= until)?;
     let faults = run.scenario.faults.iter().filter(|plan| plan.on);
-    let near = |begin: Nanos, end: Nanos| begin <= look && change.at <= end + SETTLED;
+    let near = |begin: Nanos, end: Nanos| begin <= look && change.at <= end;
     // What a bottleneck has kept back when it goes arrives later.
-    let over = |plan: &FaultPlan| (plan.until + plan.fault.holds_up()) * MS;
+    let over = |plan: &FaultPlan| (plan.until + plan.fault.holds_up()) * MS + settling(run, plan);
     if faults.into_iter().any(|plan| near(plan.from * MS, over(plan))) {
         return None;
     }
     let depth = [offer.keep_last, request.keep_last].into_iter().flatten().min();
     let stays = depth.is_none_or(|depth| followers(run, r, shown, change, look) <= depth as usize);
     stays.then_some(look)
+}
+
+/// How long after a fault all is as usual. Where places are verified, whoever has moved before is heard again when it has announced that,
+/// which the fault may have swallowed, and was asked where it was. Of who moves again, that counts when the first move is
+/// forgotten.
+fn settling(run: &Run<'_>, fault: &FaultPlan) -> Nanos {
+    let scenario = run.scenario;
+    let before = scenario.faults.iter().filter(|plan| plan.on && plan.from <= fault.until);
+    let mut moved: Vec<usize> = before.flat_map(|plan| plan.fault.moved()).collect();
+    if moved.is_empty() || !scenario.verifies_places {
+        return SETTLED;
+    }
+    let count = moved.len();
+    moved.sort_unstable();
+    moved.dedup();
+    let again = if moved.len() < count { STALE } else { 0 };
+    let period = scenario.nodes.iter().map(|node| node.period).max().unwrap_or(0);
+    SETTLED.max((period + ASKED + again) * MS + SLACK)
 }
 
 /// Whether a node went without a goodbye less than its lease, and the time after a fault, before.
