@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration as StdDuration;
 
 use dunlin_core::{DomainId, Duration, Locator, PortParameters, defaults};
-use dunlin_driver::{DriverConfig, ReceiveConfig, daemon_locators, peer_locators, server_locators};
+use dunlin_driver::{DriverConfig, ReceiveConfig, Threads, daemon_locators, peer_locators, server_locators};
 use dunlin_engine::{DiscoveryRole, Quotas, RelayConfig, Shaping, Tuning};
 use dunlin_qos::DomainParticipantQos;
 use dunlin_rtps::Pacing;
@@ -61,6 +61,7 @@ impl Config {
             fault: fault.is_active().then_some(fault),
             interface_poll: std_duration(self.network.interface_poll),
             receive: self.receive_config(),
+            threads: Threads::default(),
             domain_tag: self.domain.tag.clone(),
             initial_peers,
             qos,

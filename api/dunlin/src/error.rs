@@ -27,6 +27,7 @@ crate::sentence::debug_is_sentence!(
     ReadError,
     GroupAccessError,
     WaitForError,
+    PumpError,
     NotMatched,
 );
 
@@ -431,6 +432,43 @@ return_codes!(WaitForError {
     Self::AlreadyDeleted => AlreadyDeleted,
     Self::InListener | Self::InTask | Self::InSimulation => PreconditionNotMet,
     Self::Timeout(_) => Timeout,
+});
+
+/// Why a participant was not [pumped](crate::DomainParticipant::pump).
+#[derive(Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PumpError {
+    /// Threads of the library do that: the participant was not made
+    /// [`without_threads`](crate::DomainParticipantBuilder::without_threads).
+    #[error(
+        "the participant has threads of the library, which do that: make it with `without_threads`, or do not pump it"
+    )]
+    HasThreads,
+    /// A listener called this, which runs within a call that pumps.
+    #[error("a listener cannot pump: return from it")]
+    InListener,
+    /// Another thread pumps the participant.
+    #[error("another thread pumps this participant")]
+    InUse,
+    /// The participant was deleted.
+    #[error("the participant was deleted")]
+    AlreadyDeleted,
+}
+
+impl From<dunlin_driver::PumpError> for PumpError {
+    fn from(error: dunlin_driver::PumpError) -> Self {
+        match error {
+            dunlin_driver::PumpError::HasThreads => Self::HasThreads,
+            dunlin_driver::PumpError::InListener => Self::InListener,
+            dunlin_driver::PumpError::InUse => Self::InUse,
+            dunlin_driver::PumpError::Left => Self::AlreadyDeleted,
+        }
+    }
+}
+
+return_codes!(PumpError {
+    Self::HasThreads | Self::InListener | Self::InUse => PreconditionNotMet,
+    Self::AlreadyDeleted => AlreadyDeleted,
 });
 
 /// Why the data of a matched endpoint cannot be had.

@@ -190,7 +190,7 @@ pub use entity::EntityError;
 pub use error::GroupAccessError;
 pub use error::{
     CreateEntityError, CreateParticipantError, ExpressionError, LoanError, MultiTopicError, NotMatched,
-    ReadError, ReplyError, RequestError, SetQosError, WaitForError, WriteError,
+    PumpError, ReadError, ReplyError, RequestError, SetQosError, WaitForError, WriteError,
 };
 pub use event_descriptor::EventDescriptor;
 pub use explain::{Against, EndpointInfo, Explanation, Note, Pair};

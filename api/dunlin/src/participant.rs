@@ -42,6 +42,7 @@ mod direct_write;
 mod durability;
 mod known_topics;
 mod leaving;
+mod pumping;
 pub(crate) mod registry;
 mod sink;
 mod topics;

@@ -14,7 +14,7 @@ use dunlin_transport::FaultConfig;
 use dunlin_udp::UdpConfig;
 use thiserror::Error;
 
-use crate::waiting::ReceiveConfig;
+use crate::waiting::{ReceiveConfig, Threads};
 
 /// How a participant and its transport are set up. Sessions of one process for which `udp`, `use_udp`, `tcp`, `shared_memory`, `in_process`, `pcap`,
 /// `pcap_max_octets`, `fault`, `interface_poll` and `receive` are equal share sockets and threads.
@@ -41,6 +41,8 @@ pub struct DriverConfig {
     pub interface_poll: StdDuration,
     /// How the threads that receive user data wait and run.
     pub receive: ReceiveConfig,
+    /// Who receives and runs the timers.
+    pub threads: Threads,
     /// Participants of another tag are ignored (RTPS 2.5 §9.4.2.20).
     pub domain_tag: String,
     /// Unicast locators to announce to; see [`peer_locators`].
@@ -76,6 +78,7 @@ impl Default for DriverConfig {
             fault: None,
             interface_poll: StdDuration::from_secs(3),
             receive: ReceiveConfig::default(),
+            threads: Threads::default(),
             domain_tag: String::new(),
             initial_peers: Vec::new(),
             qos: DomainParticipantQos::default(),
@@ -97,6 +100,17 @@ impl DriverConfig {
         let network = self.udp != udp || !self.use_udp;
         let memory = self.shared_memory.enabled && self.shared_memory != ShmConfig::default();
         let keys = [(network, "network.*"), (self.tcp.is_some(), "tcp.*"), (memory, "shared_memory.*")];
+        keys.iter().find(|(asked, _)| *asked).map(|(_, key)| *key)
+    }
+
+    /// A setting that needs a thread of the library, if there is one.
+    pub(crate) fn needs_threads(&self) -> Option<&'static str> {
+        let fault = self.fault.is_some_and(|fault| fault.is_active());
+        let keys = [
+            (self.tcp.is_some(), "tcp.enabled"),
+            (self.receive != ReceiveConfig::default(), "receive.*"),
+            (fault, "fault.*"),
+        ];
         keys.iter().find(|(asked, _)| *asked).map(|(_, key)| *key)
     }
 }
@@ -133,6 +147,11 @@ pub enum JoinError {
     /// The participant has a transport of the caller's, which this does not reach.
     #[error("`{0}` has no effect on a transport of the application's: leave it as it is by default")]
     OtherTransport(&'static str),
+    /// The participant has no threads, and this needs one.
+    #[error(
+        "`{0}` needs a thread of the library, and the participant is created without: leave it as it is by default"
+    )]
+    WithoutThreads(&'static str),
     /// The machine is a simulated one, which has no such thing.
     #[error("the simulator has no `{0}`: leave it as it is by default")]
     Simulated(&'static str),

@@ -34,6 +34,9 @@ pub(crate) trait GroupServices: Send + Sync {
 
     /// Leaves work to the timer thread.
     fn defer(&self, work: Work<Arc<GroupMember>>);
+
+    /// Pumps until `done`; false if `until` came first; `None` if the present thread cannot pump, or the group has threads.
+    fn pump_until(&self, until: MonoTime, done: &mut dyn FnMut() -> bool) -> Option<bool>;
 }
 
 pub(crate) struct GroupMember {
@@ -119,6 +122,13 @@ impl GroupMember {
         {
             others.note_failure();
         }
+    }
+
+    /// Waits until room was made after `ticket` was taken; false if `until` came first. Without threads nobody else makes it.
+    pub(crate) fn wait_for_space(&self, ticket: usize, until: MonoTime) -> bool {
+        let mut done = || self.space.ticket() != ticket;
+        let pumped = self.platform.is_pumped().then(|| self.group()?.pump_until(until, &mut done)).flatten();
+        pumped.unwrap_or_else(|| self.space.wait(ticket, until))
     }
 
     /// Leaves work to the timer thread of the group. Nobody is left to hear of it if that is gone.

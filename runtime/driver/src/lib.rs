@@ -14,6 +14,8 @@
 //! has sent everything. What they cause in turn, and what goes from one endpoint of a participant to another,
 //! waits in a queue of the thread until the call that caused it is done, so nothing recurses.
 //!
+//! A participant [without threads](Threads::Caller) has none of these: who calls [`Session::pump`] does their work.
+//!
 //! All this is so on the real machine. On one that a simulator makes up, see [`machine`], there are no threads of the
 //! library: the simulator calls in their place.
 #![forbid(unsafe_code)]
@@ -30,6 +32,7 @@ pub mod log;
 pub mod machine;
 mod parking;
 mod platform;
+mod pumping;
 mod receive_group;
 mod session;
 mod sync;
@@ -48,6 +51,7 @@ pub use group_member::EventSink;
 pub use limiter::{Again, Limiter};
 pub use listeners::{listeners_anywhere, listeners_here};
 pub use machine::CannotWait;
+pub use pumping::PumpError;
 pub use session::Session;
 pub use thread_port::{cannot_wait, on_receive_thread};
-pub use waiting::{ReceiveConfig, Waiting};
+pub use waiting::{ReceiveConfig, Threads, Waiting};

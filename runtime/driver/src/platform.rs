@@ -13,24 +13,30 @@ use crate::{clock, identity};
 pub(crate) enum Platform {
     /// The timer thread of the group.
     Real(Arc<Timer>),
+    /// The real machine, for a group without threads: who pumps it looks at the timers.
+    Pumped,
     Machine(Arc<dyn Machine>, Arc<dyn Sockets>),
 }
 
 impl Platform {
     pub(crate) fn is_real(&self) -> bool {
-        matches!(self, Self::Real(_))
+        !matches!(self, Self::Machine(..))
+    }
+
+    pub(crate) fn is_pumped(&self) -> bool {
+        matches!(self, Self::Pumped)
     }
 
     pub(crate) fn machine(&self) -> Option<&Arc<dyn Machine>> {
         match self {
-            Self::Real(_) => None,
+            Self::Real(_) | Self::Pumped => None,
             Self::Machine(machine, _) => Some(machine),
         }
     }
 
     pub(crate) fn now(&self) -> Now {
         match self {
-            Self::Real(_) => clock::now(),
+            Self::Real(_) | Self::Pumped => clock::now(),
             Self::Machine(machine, _) => machine.now(),
         }
     }
@@ -38,7 +44,7 @@ impl Platform {
     /// The monotonic clock alone.
     pub(crate) fn mono(&self) -> MonoTime {
         match self {
-            Self::Real(_) => clock::mono(),
+            Self::Real(_) | Self::Pumped => clock::mono(),
             Self::Machine(machine, _) => machine.now().mono,
         }
     }
@@ -47,6 +53,7 @@ impl Platform {
     pub(crate) fn wake_by(&self, deadline: MonoTime) {
         match self {
             Self::Real(timer) => timer.wake_by(deadline),
+            Self::Pumped => {}
             Self::Machine(_, sockets) => sockets.wake_by(deadline),
         }
     }
@@ -54,7 +61,7 @@ impl Platform {
     /// A name for a new participant, and entropy for it.
     pub(crate) fn identity(&self) -> Result<(GuidPrefix, u64), JoinError> {
         match self {
-            Self::Real(_) => Ok((identity::next_prefix()?, identity::seed()?)),
+            Self::Real(_) | Self::Pumped => Ok((identity::next_prefix()?, identity::seed()?)),
             Self::Machine(machine, _) => Ok(machine.identity()),
         }
     }

@@ -24,10 +24,11 @@ use crate::limiter::Limiter;
 use crate::lock::lock;
 use crate::machine::{Machine, Pump, Pumped};
 use crate::platform::Platform;
+use crate::pumping::{self, Housekeeping, PumpError, Pumpable, Pumping};
 use crate::thread::{self, Run};
 use crate::thread_port::{self, ThreadPort};
 use crate::timer::Timer;
-use crate::waiting::{ReceiveConfig, Waiter, Waiting, on_battery};
+use crate::waiting::{ReceiveConfig, Threads, Waiter, Waiting, on_battery};
 
 /// Octets of buffers a receiving thread keeps for reuse.
 const POOL: usize = 16 << 20;
@@ -124,6 +125,8 @@ pub(crate) struct ReceiveGroup {
     shared_thread: Mutex<bool>,
     /// The same, for a look without the lock.
     shared_runs: AtomicBool,
+    /// What who pumps keeps, in a group without threads.
+    pumping: Option<Mutex<Pumping>>,
     /// What the user should know, besides the notes of the transport.
     notes: Vec<String>,
     /// What was told in the log.
@@ -138,6 +141,9 @@ pub(crate) fn join(
     config: &DriverConfig,
     make: impl FnOnce(&ReceiveGroup) -> Result<Arc<GroupMember>, JoinError>,
 ) -> Result<(Arc<ReceiveGroup>, Arc<GroupMember>), JoinError> {
+    if config.threads == Threads::Caller {
+        return join_pumped(config, make);
+    }
     let key = Key::of(config);
     let mut groups = lock(&GROUPS);
     if let Some(group) = groups.iter().find(|group| group.is_here() && group.key.as_ref() == Some(&key)) {
@@ -153,6 +159,18 @@ pub(crate) fn join(
     let (group, member) = start(Some(key), transport, notes, config, make)?;
     groups.push(Arc::clone(&group));
     Ok((group, member))
+}
+
+/// Makes a group of one member with sockets of its own, and without threads.
+fn join_pumped(
+    config: &DriverConfig,
+    make: impl FnOnce(&ReceiveGroup) -> Result<Arc<GroupMember>, JoinError>,
+) -> Result<(Arc<ReceiveGroup>, Arc<GroupMember>), JoinError> {
+    let mut key = Key::of(config);
+    // It wakes whoever waits for it otherwise than sockets do.
+    key.shared_memory.enabled = false;
+    let (transport, notes) = open(&key)?;
+    start(None, transport, notes, config, make)
 }
 
 /// Makes a group of one member around a transport.
@@ -245,12 +263,17 @@ fn start(
     make: impl FnOnce(&ReceiveGroup) -> Result<Arc<GroupMember>, JoinError>,
 ) -> Result<(Arc<ReceiveGroup>, Arc<GroupMember>), JoinError> {
     let timer = Arc::new(Timer::new());
-    let group =
-        Arc::new(ReceiveGroup::new(key, transport, Platform::Real(Arc::clone(&timer)), notes, config));
+    let platform = match config.threads {
+        Threads::Library => Platform::Real(Arc::clone(&timer)),
+        Threads::Caller => Platform::Pumped,
+    };
+    let group = Arc::new(ReceiveGroup::new(key, transport, platform, notes, config));
     let member = make(&group)?;
     member.set_group(&group);
     group.add(&member);
-    if let Err(error) = group.start_threads(timer) {
+    if config.threads == Threads::Library
+        && let Err(error) = group.start_threads(timer)
+    {
         group.stop();
         return Err(error);
     }
@@ -268,6 +291,11 @@ fn thread_name(channel: Channel) -> &'static str {
 }
 
 impl ReceiveGroup {
+    /// See [`Session::pump`](crate::Session::pump).
+    pub(crate) fn pump(&self, until: MonoTime) -> Result<bool, PumpError> {
+        pumping::pump(self, until)
+    }
+
     fn new(
         key: Option<Key>,
         transport: Arc<dyn Transport>,
@@ -275,6 +303,7 @@ impl ReceiveGroup {
         notes: Vec<String>,
         config: &DriverConfig,
     ) -> Self {
+        let pumping = platform.is_pumped();
         Self {
             generation: dunlin_udp::process_generation(),
             key,
@@ -290,6 +319,7 @@ impl ReceiveGroup {
             owed: Mutex::default(),
             shared_thread: Mutex::default(),
             shared_runs: AtomicBool::new(false),
+            pumping: pumping.then(|| Mutex::new(Pumping::new(BufPool::new(POOL)))),
             notes,
             log: Limiter::default(),
         }
@@ -368,7 +398,7 @@ impl ReceiveGroup {
         channels.push(Channel::Meta);
         while channels.len() > 1 {
             ready.clear();
-            match self.transport.wait(&channels, &mut ready) {
+            match self.transport.wait(&channels, &mut ready, None) {
                 Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
                 result => self.pause_after(result, Channel::Meta),
             }
@@ -560,18 +590,10 @@ impl ReceiveGroup {
 
     /// The timer thread.
     fn run_timer(self: &Arc<Self>, timer: &Timer) {
-        let mut next_look = clock::mono().plus(self.interface_poll);
-        let mut overflow = 0;
-        while timer.sleep(|| self.next_turn().min(next_look)) {
-            self.work_off_deferred();
+        let mut housekeeping = Housekeeping { next: clock::mono().plus(self.interface_poll), overflow: 0 };
+        while timer.sleep(|| self.next_turn().min(housekeeping.next)) {
             self.retry_threads();
-            let now = self.drive_timers();
-            if now >= next_look {
-                next_look = now.plus(self.interface_poll);
-                self.follow_interfaces();
-                self.may_spin.store(!on_battery(), Relaxed);
-                self.report_overflow(&mut overflow);
-            }
+            self.run_due(&mut housekeeping);
         }
     }
 
@@ -649,6 +671,49 @@ impl GroupServices for ReceiveGroup {
 
     fn defer(&self, work: Work<Arc<GroupMember>>) {
         lock(&self.deferred).push_back(work);
+    }
+
+    fn pump_until(&self, until: MonoTime, done: &mut dyn FnMut() -> bool) -> Option<bool> {
+        pumping::pump_until(self, until, done)
+    }
+}
+
+impl Pumpable for ReceiveGroup {
+    fn pumping(&self) -> Option<&Mutex<Pumping>> {
+        self.pumping.as_ref()
+    }
+
+    fn transport(&self) -> &dyn Transport {
+        &*self.transport
+    }
+
+    fn take_what_arrived(&self, pumping: &mut Pumping) -> Result<bool, PumpError> {
+        let mut something = false;
+        for channel in self.transport.channels() {
+            let Pumping { pool, batch, .. } = &mut *pumping;
+            match self.transport.recv(*channel, RecvMode::NonBlocking, pool, batch) {
+                Err(error) if error.kind() == io::ErrorKind::NotConnected => return Err(PumpError::Left),
+                received => self.pause_after(received, *channel),
+            }
+            something |= !batch.is_empty();
+            self.hand_out(batch);
+        }
+        Ok(something)
+    }
+
+    fn run_due(&self, housekeeping: &mut Housekeeping) {
+        self.work_off_deferred();
+        let now = self.drive_timers();
+        if now >= housekeeping.next {
+            housekeeping.next = now.plus(self.interface_poll);
+            self.follow_interfaces();
+            self.may_spin.store(!on_battery(), Relaxed);
+            self.report_overflow(&mut housekeeping.overflow);
+        }
+    }
+
+    fn next_due(&self) -> MonoTime {
+        self.next_turn()
     }
 }
 

@@ -4,16 +4,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{GuidPrefix, Locator, LocatorKind, Now, Path, Paths, SequenceNumber, defaults};
+use dunlin_core::{
+    Duration, GuidPrefix, Locator, LocatorKind, MonoTime, Now, Path, Paths, SequenceNumber, defaults,
+};
 use dunlin_engine::{Output, Participant, ParticipantConfig, SetEnd, WriteError, WriteRequest, WriterSlot};
 use dunlin_host::Patience;
 use dunlin_transport::{Lender, Transport, TransportStats};
 
 use crate::config::{DriverConfig, JoinError};
+use crate::group_member::GroupServices;
 use crate::group_member::{EventSink, GroupMember};
 use crate::machine::{self, CannotWait, Machine};
+use crate::pumping::{PumpError, Pumpable};
 use crate::receive_group::{self, ReceiveGroup};
 use crate::thread_port::ThreadPort;
+use crate::waiting::Threads;
 
 /// A participant on the network, from [`Session::join`] to [`Session::leave`] or drop. The sockets close when the
 /// last session that uses them is dropped.
@@ -42,7 +47,11 @@ impl Session {
     /// As [`join`](Self::join).
     pub fn prepare(config: DriverConfig, sink: Arc<dyn EventSink>) -> Result<Arc<Self>, JoinError> {
         let make = |group: &ReceiveGroup| make_member(&config, sink, group);
+        check_threads(&config)?;
         let (group, member) = match machine::entered() {
+            Some(_) if config.threads == Threads::Caller => {
+                return Err(JoinError::Simulated("without_threads"));
+            }
             Some(machine) => receive_group::join_machine(machine, &config, make)?,
             None if machine::outside_of_machines() => return Err(JoinError::OutsideOfNodes),
             None => receive_group::join(&config, make)?,
@@ -77,6 +86,7 @@ impl Session {
         if machine::entered().is_some() || machine::outside_of_machines() {
             return Err(JoinError::Simulated("transport"));
         }
+        check_threads(&config)?;
         if let Some(key) = config.of_own_transports() {
             return Err(JoinError::OtherTransport(key));
         }
@@ -112,6 +122,36 @@ impl Session {
     #[must_use]
     pub fn now(&self) -> Now {
         self.member.platform.now()
+    }
+
+    /// Does on this thread what threads of the library would do for a participant [without](crate::Threads::Caller) them: receives, runs
+    /// timers, calls listeners. Returns true once something has arrived and was dealt with, false after `timeout`.
+    ///
+    /// # Errors
+    /// When it has threads, has left, or is pumped already, by another thread or by who has called this listener.
+    pub fn pump(&self, timeout: Duration) -> Result<bool, PumpError> {
+        if self.left.load(Relaxed) {
+            return Err(PumpError::Left);
+        }
+        self.group.pump(self.now().mono.plus(timeout))
+    }
+
+    /// Whether the participant has no threads.
+    #[must_use]
+    pub fn is_pumped(&self) -> bool {
+        self.member.platform.is_pumped()
+    }
+
+    /// When [`pump`](Self::pump) has something to do even if nothing arrives.
+    #[must_use]
+    pub fn next_due(&self) -> MonoTime {
+        self.group.next_due()
+    }
+
+    /// Pumps a participant without threads until `done`; false if `until` came first. `None` if it has threads or the present thread
+    /// cannot pump it.
+    pub fn pump_until(&self, until: MonoTime, mut done: impl FnMut() -> bool) -> Option<bool> {
+        self.group.pump_until(until, &mut done)
     }
 
     /// Runs `f` with an empty output, sends what `f` puts there and tells the events, unless this is called by a
@@ -257,6 +297,14 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.leave();
+    }
+}
+
+/// Without threads nothing can be asked for that needs one.
+fn check_threads(config: &DriverConfig) -> Result<(), JoinError> {
+    match config.needs_threads().filter(|_| config.threads == Threads::Caller) {
+        Some(key) => Err(JoinError::WithoutThreads(key)),
+        None => Ok(()),
     }
 }
 

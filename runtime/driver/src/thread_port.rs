@@ -51,7 +51,7 @@ pub(crate) fn as_library<R>(work: impl FnOnce() -> R) -> R {
 
 /// True if waiting on this thread could be waiting for itself: on a thread of the library, and inside a listener
 /// wherever it runs.
-fn in_listener() -> bool {
+pub(crate) fn in_listener() -> bool {
     on_receive_thread() || STATE.try_with(|state| state.borrow().is_in_call()).unwrap_or(true)
 }
 
@@ -221,6 +221,6 @@ impl Blocking for ThreadPort {
         ticket: usize,
         until: MonoTime,
     ) -> bool {
-        member.space.wait(ticket, until)
+        member.wait_for_space(ticket, until)
     }
 }

@@ -12,6 +12,16 @@ use dunlin_transport::RecvMode;
 
 use crate::thread::{self, Run};
 
+/// Who receives and runs the timers of a participant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Threads {
+    /// Threads of the library, which participants of the process share.
+    #[default]
+    Library,
+    /// Whoever calls [`Session::pump`](crate::Session::pump). The participant has sockets of its own and no thread.
+    Caller,
+}
+
 /// What a thread that receives user data does while nothing arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Waiting {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::{Locator, LocatorKind, Path};
@@ -137,8 +138,13 @@ impl Transport for ShmTransport {
         self.inner.gathers()
     }
 
-    fn wait(&self, channels: &[Channel], ready: &mut Vec<Channel>) -> io::Result<()> {
-        self.inner.wait(channels, ready)
+    fn wait(
+        &self,
+        channels: &[Channel],
+        ready: &mut Vec<Channel>,
+        patience: Option<Duration>,
+    ) -> io::Result<()> {
+        self.inner.wait(channels, ready, patience)
     }
 
     fn shutdown(&self) {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use dunlin_buf::SharedBytes;
 use dunlin_core::Locator;
@@ -130,8 +131,14 @@ impl Inbox {
         }
     }
 
-    /// Waits until one of the channels has something.
-    pub(crate) fn wait(&self, channels: &[Channel], ready: &mut Vec<Channel>) -> io::Result<()> {
+    /// Waits until one of the channels has something, or `patience` is over.
+    pub(crate) fn wait(
+        &self,
+        channels: &[Channel],
+        ready: &mut Vec<Channel>,
+        patience: Option<Duration>,
+    ) -> io::Result<()> {
+        let until = patience.and_then(|patience| Instant::now().checked_add(patience));
         let mut state = self.lock();
         loop {
             if state.closed {
@@ -144,8 +151,15 @@ impl Inbox {
             if ready.len() > before {
                 return Ok(());
             }
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return Ok(());
+            }
             state.any_waits += 1;
-            state = self.any.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = match left {
+                Some(left) => self.any.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+                None => self.any.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
             state.any_waits -= 1;
         }
     }

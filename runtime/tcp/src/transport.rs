@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use dunlin_buf::{BufPool, Datagram, Outbox, SharedBytes};
 use dunlin_core::{Locator, LocatorKind, Path};
@@ -205,8 +205,13 @@ impl Transport for TcpTransport {
         true
     }
 
-    fn wait(&self, channels: &[Channel], ready: &mut Vec<Channel>) -> io::Result<()> {
-        self.shared.inbox.wait(channels, ready)
+    fn wait(
+        &self,
+        channels: &[Channel],
+        ready: &mut Vec<Channel>,
+        patience: Option<Duration>,
+    ) -> io::Result<()> {
+        self.shared.inbox.wait(channels, ready, patience)
     }
 
     fn shutdown(&self) {

@@ -331,7 +331,7 @@ fn several_channels_are_watched_at_once((a, b): Pair) {
     let watched = |channel: &Channel| !matches!(channel, Channel::DataShared | Channel::Added(_));
     let channels: Vec<Channel> = b.channels().iter().copied().filter(watched).collect();
     if !b.gathers() {
-        let error = b.wait(&channels, &mut Vec::new()).expect_err("it does not gather");
+        let error = b.wait(&channels, &mut Vec::new(), None).expect_err("it does not gather");
         assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
         return;
     }
@@ -341,7 +341,7 @@ fn several_channels_are_watched_at_once((a, b): Pair) {
         let mut result = Ok(());
         while result.is_ok() {
             let mut ready = vec![];
-            result = watcher.wait(&channels, &mut ready);
+            result = watcher.wait(&channels, &mut ready, None);
             for channel in ready {
                 let mut batch = vec![];
                 let _ = watcher.recv(channel, RecvMode::NonBlocking, &mut BufPool::new(0), &mut batch);
@@ -361,7 +361,7 @@ fn several_channels_are_watched_at_once((a, b): Pair) {
     b.shutdown();
     let error = thread.join().expect("no panic").expect_err("closed");
     assert_eq!(error.kind(), std::io::ErrorKind::NotConnected);
-    assert_eq!(b.wait(&[Channel::Meta], &mut Vec::new()).expect_err("closed").kind(), error.kind());
+    assert_eq!(b.wait(&[Channel::Meta], &mut Vec::new(), None).expect_err("closed").kind(), error.kind());
 }
 
 fn shutdown_wakes_receivers_and_lasts((a, b): Pair) {

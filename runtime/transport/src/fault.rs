@@ -314,8 +314,13 @@ impl Transport for Fault {
         self.shared.inner.gathers()
     }
 
-    fn wait(&self, channels: &[Channel], ready: &mut Vec<Channel>) -> io::Result<()> {
-        self.shared.inner.wait(channels, ready)
+    fn wait(
+        &self,
+        channels: &[Channel],
+        ready: &mut Vec<Channel>,
+        patience: Option<Duration>,
+    ) -> io::Result<()> {
+        self.shared.inner.wait(channels, ready, patience)
     }
 
     fn shutdown(&self) {

@@ -17,6 +17,7 @@ mod report;
 mod together;
 
 use std::io;
+use std::time::Duration;
 
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::{Locator, Path};
@@ -109,12 +110,17 @@ pub trait Transport: Send + Sync {
         false
     }
 
-    /// Waits until one of `channels` has something to receive, and appends those that have to `ready`. May return without
-    /// any; call it again then.
+    /// Waits until one of `channels` has something to receive, `patience` at most (`None`: without end), and appends those that
+    /// have to `ready`. May return without any; call it again then.
     ///
     /// # Errors
     /// As [`Transport::recv`]; of kind `Unsupported` if the transport does not [gather](Transport::gathers).
-    fn wait(&self, _channels: &[Channel], _ready: &mut Vec<Channel>) -> io::Result<()> {
+    fn wait(
+        &self,
+        _channels: &[Channel],
+        _ready: &mut Vec<Channel>,
+        _patience: Option<Duration>,
+    ) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::{Locator, WallTime};
@@ -238,8 +238,13 @@ impl Transport for Pcap {
         self.inner.gathers()
     }
 
-    fn wait(&self, channels: &[Channel], ready: &mut Vec<Channel>) -> io::Result<()> {
-        self.inner.wait(channels, ready)
+    fn wait(
+        &self,
+        channels: &[Channel],
+        ready: &mut Vec<Channel>,
+        patience: Option<Duration>,
+    ) -> io::Result<()> {
+        self.inner.wait(channels, ready, patience)
     }
 
     fn shutdown(&self) {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::{Locator, Path};
@@ -82,8 +83,13 @@ impl Transport for Together {
         self.first().gathers()
     }
 
-    fn wait(&self, channels: &[Channel], ready: &mut Vec<Channel>) -> io::Result<()> {
-        self.first().wait(channels, ready)
+    fn wait(
+        &self,
+        channels: &[Channel],
+        ready: &mut Vec<Channel>,
+        patience: Option<Duration>,
+    ) -> io::Result<()> {
+        self.first().wait(channels, ready, patience)
     }
 
     fn shutdown(&self) {

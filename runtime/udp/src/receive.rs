@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
 
 use dunlin_buf::{BufPool, SharedBytes};
 use dunlin_core::Locator;
@@ -161,7 +162,8 @@ impl Receivers {
         for (entry, receiver) in entries.iter_mut().zip(several) {
             *entry = sys::poll_entry(receiver.socket.as_fd());
         }
-        if !sys::wait_readable(&mut entries, mode == RecvMode::Blocking)? {
+        let patience = (mode == RecvMode::NonBlocking).then_some(Duration::ZERO);
+        if !sys::wait_readable(&mut entries, patience)? {
             return Ok(());
         }
         let (start, mut result) = (out.len(), Ok(()));
@@ -203,6 +205,7 @@ pub(crate) fn wait<'a>(
     channels: impl Iterator<Item = (Channel, &'a Receivers)> + Clone,
     stopped: &AtomicBool,
     ready: &mut Vec<Channel>,
+    patience: Option<Duration>,
 ) -> io::Result<()> {
     if stopped.load(Relaxed) {
         return Err(closed());
@@ -213,7 +216,7 @@ pub(crate) fn wait<'a>(
     for (entry, (_, receiver)) in entries.iter_mut().zip(sockets.clone()) {
         *entry = sys::poll_entry(receiver.socket.as_fd());
     }
-    match sys::wait_readable(&mut entries, true) {
+    match sys::wait_readable(&mut entries, patience) {
         _ if stopped.load(Relaxed) => return Err(closed()),
         Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
         result => result?,

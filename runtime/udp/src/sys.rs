@@ -8,6 +8,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
 
 use socket2::SockAddr;
 
@@ -215,13 +216,25 @@ pub(crate) fn receive_message(
 /// An entry of [`wait_readable`] for no socket.
 pub(crate) const NOBODY: libc::pollfd = libc::pollfd { fd: -1, events: 0, revents: 0 };
 
-/// Marks the sockets that have something to receive or were shut down, and waits for one if it may; true if there is
-/// one.
-pub(crate) fn wait_readable(sockets: &mut [libc::pollfd], wait: bool) -> io::Result<bool> {
-    let patience = if wait { -1 } else { 0 };
-    // SAFETY: the pointer and the count describe a live slice, exclusively borrowed.
-    let result = unsafe { libc::poll(sockets.as_mut_ptr(), sockets.len() as libc::nfds_t, patience) };
+/// Marks the sockets that have something to receive or were shut down, and waits for one, `patience` at most (`None`: without end);
+/// true if there is one.
+pub(crate) fn wait_readable(sockets: &mut [libc::pollfd], patience: Option<Duration>) -> io::Result<bool> {
+    // In nanoseconds, as `poll` knows no wait of less than a millisecond.
+    let limit = patience.map(timespec);
+    let limit = limit.as_ref().map_or(ptr::null(), ptr::from_ref);
+    // SAFETY: pointer and count describe a live slice, exclusively borrowed; the limit is null, which means none, or outlives the
+    // call; without a mask of signals none is read.
+    let result =
+        unsafe { libc::ppoll(sockets.as_mut_ptr(), sockets.len() as libc::nfds_t, limit, ptr::null()) };
     if result >= 0 { Ok(result > 0) } else { Err(io::Error::last_os_error()) }
+}
+
+fn timespec(limit: Duration) -> libc::timespec {
+    // SAFETY: a value of zeroes is valid; some systems have padding in it.
+    let mut time: libc::timespec = unsafe { mem::zeroed() };
+    time.tv_sec = limit.as_secs().try_into().unwrap_or(libc::time_t::MAX);
+    time.tv_nsec = i32::try_from(limit.subsec_nanos()).unwrap_or_default().into();
+    time
 }
 
 /// An entry for [`wait_readable`].

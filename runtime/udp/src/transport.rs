@@ -4,6 +4,7 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::{Locator, Path};
@@ -264,9 +265,14 @@ impl Transport for UdpTransport {
         true
     }
 
-    fn wait(&self, channels: &[Channel], ready: &mut Vec<Channel>) -> io::Result<()> {
+    fn wait(
+        &self,
+        channels: &[Channel],
+        ready: &mut Vec<Channel>,
+        patience: Option<Duration>,
+    ) -> io::Result<()> {
         let watched = channels.iter().filter_map(|channel| Some((*channel, self.receivers(*channel)?)));
-        receive::wait(watched, &self.stopped, ready)
+        receive::wait(watched, &self.stopped, ready, patience)
     }
 
     fn shutdown(&self) {

@@ -16,7 +16,7 @@ use crate::status::StatusMask;
 use crate::types::RegisteredTypes;
 use dunlin_config::Config;
 use dunlin_core::DomainId;
-use dunlin_driver::Session;
+use dunlin_driver::{Session, Threads};
 use dunlin_qos::DomainParticipantQos;
 use dunlin_transport::{Together, Transport};
 use std::sync::{Arc, Mutex};
@@ -32,6 +32,7 @@ pub struct DomainParticipantBuilder {
     enabled: bool,
     listener: Listener,
     transports: Transports,
+    threads: Threads,
 }
 
 /// The listener, if any, and the statuses that it answers for.
@@ -65,6 +66,7 @@ impl DomainParticipantBuilder {
             enabled: registry::factory_qos().entity_factory.autoenable_created_entities,
             listener: Listener::default(),
             transports: Transports::default(),
+            threads: Threads::default(),
         }
     }
 
@@ -114,6 +116,25 @@ impl DomainParticipantBuilder {
         self
     }
 
+    /// The participant has no threads of the library: the application calls [`pump`](DomainParticipant::pump), which receives, runs
+    /// the timers and calls listeners. For programs of one thread, for partitions with a time window, and where every thread
+    /// has to be accounted for.
+    ///
+    /// Calls that block, such as `wait_for_readers`, `wait_for_acknowledgments` and `write` with a full history, pump meanwhile, and so
+    /// does dropping the last handle. Limits:
+    ///
+    /// - It has sockets of its own, which it shares with no other participant, and uses neither shared memory nor direct delivery
+    ///   within the process.
+    /// - TCP, faults and `receive.*` need threads: [`build`](Self::build) fails where they are set. So it does in the simulator, where no
+    ///   participant has threads.
+    /// - [`WaitSet::wait`](crate::WaitSet::wait) does not pump: pump first, then wait with [`Duration::ZERO`](crate::Duration::ZERO), or wait on
+    ///   another thread than that which pumps.
+    #[must_use]
+    pub fn without_threads(mut self) -> Self {
+        self.threads = Threads::Caller;
+        self
+    }
+
     /// Joins the domain.
     ///
     /// # Errors
@@ -134,7 +155,8 @@ impl DomainParticipantBuilder {
         process.extend(crate::architecture::properties(&config));
         let announced = crate::process::described(&self.qos, &process);
         let statistics = Statistics::new(config.statistics.enabled, config.statistics.period);
-        let driver = config.driver_config(self.domain, announced, &self.name)?;
+        let mut driver = config.driver_config(self.domain, announced, &self.name)?;
+        driver.threads = self.threads;
         let servers = Servers::of(&config, self.domain);
         let sink = Arc::new(Sink::default());
         let events = Arc::clone(&sink) as _;

@@ -60,6 +60,9 @@ impl ParticipantInner {
 
     /// Lets somebody else wait for the writers and leave then. False if nobody can.
     fn leave_later(&self) -> bool {
+        if self.session.is_pumped() {
+            return false;
+        }
         match self.session.machine() {
             Some(machine) => self.leave_in_simulation(Arc::clone(machine)),
             None => self.leave_on_a_thread(),

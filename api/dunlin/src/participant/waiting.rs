@@ -30,7 +30,13 @@ impl ParticipantInner {
         if let Some(why) = self.cannot_wait() {
             return Err(why.into());
         }
-        if block_until(signals, timeout, done) { Ok(()) } else { Err(WaitForError::Timeout(timeout)) }
+        let until = dunlin_driver::machine::deadline(timeout);
+        let pumped = self.session.pump_until(until, &mut done);
+        if pumped.unwrap_or_else(|| block_until(signals, timeout, done)) {
+            Ok(())
+        } else {
+            Err(WaitForError::Timeout(timeout))
+        }
     }
 }
 
