@@ -46,7 +46,7 @@ impl WriterSlot {
         let Some(change) = &delivery.change else { return };
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
-        if core.deleted {
+        if core.life.is_deleted() {
             return;
         }
         let before = core.progress();

@@ -368,6 +368,7 @@ impl Participant {
             return;
         }
         let id = writer.guid().entity_id;
+        let unacknowledged = writer.left_behind();
         writer.delete(out);
         self.change_routes(|routes| routes.remove_writer(id));
         control.writers_changed = true;
@@ -376,7 +377,7 @@ impl Participant {
         watching_other_writers.remove(&id);
         if let Some(at) = closing.iter().position(|known| *known == id) {
             closing.remove(at);
-            out.events.push(Event::WriterClosed { writer: id, unacknowledged: writer.left_behind() });
+            out.events.push(Event::WriterClosed { writer: id, unacknowledged });
         }
         discovery.remove_writer(now, id, &mut out.outbox, effects);
         self.conclude(now, control, out);

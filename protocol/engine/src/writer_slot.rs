@@ -5,8 +5,11 @@ mod change;
 mod ending;
 mod high_water;
 mod joining;
+mod life;
 mod liveliness;
+mod membership;
 mod room;
+mod sender;
 mod separation;
 mod standing;
 mod writing;
@@ -25,7 +28,7 @@ use dunlin_rtps::{ChangeKind, Writer, WriterHistory, WriterStats};
 use dunlin_wire::{AckNack, Echo, NackFrag};
 
 use crate::common::{Common, earliest};
-use crate::group::{Membership, PublisherGroup, SetEnd};
+use crate::group::{PublisherGroup, SetEnd};
 use crate::matching;
 use crate::output::{Event, Output, Sent};
 use crate::parameters;
@@ -33,9 +36,12 @@ use crate::timers::{TimerId, TimerOwner};
 use crate::turn::{OnWire, Turn, Turnstile};
 use crate::writer_filter::WriterFilters;
 
-use ending::Closing;
 use high_water::HighWater;
 pub use high_water::LONGEST_AT_MARK;
+pub(crate) use life::Life;
+use liveliness::Shown;
+use membership::Member;
+use sender::Sender;
 pub use standing::WriterStanding;
 pub use writing::Manner;
 
@@ -132,7 +138,7 @@ impl TxTurn<'_> {
     pub fn finish_at(self, now: MonoTime) -> bool {
         self.turn.end(|core| {
             core.writer.write_ended(now);
-            core.writer.is_push_due(now) && !core.timer_sends
+            core.writer.is_push_due(now) && !core.sender.is_timer()
         })
     }
 }
@@ -148,42 +154,40 @@ pub struct WriterSlot {
 }
 
 pub(crate) struct WriterCore {
+    // What it is.
     pub(crate) writer: Writer,
     cache: WriterCache,
     qos: Arc<DataWriterQos>,
+    /// The publisher, if changes are numbered or belong together.
+    member: Option<Member>,
+    pub(crate) life: Life,
+
+    // Its readers.
     /// By GUID.
     readers: Vec<Arc<DiscoveredReader>>,
     filters: WriterFilters,
-    /// What the timers have for this writer; never later than the true deadline.
-    armed: Option<MonoTime>,
+    /// The last change that none of the readers that ever matched was there for; `None` before the first.
+    missed_by_all: Option<SequenceNumber>,
+
+    // Room in the history, and who waits for it or for acknowledgements.
     /// A write was refused because the history was full.
     refused: bool,
     /// Samples kept for inactive readers at most.
     inactive_backlog: usize,
     high_water: HighWater,
-    /// New data of a timer call is being sent; until it is on the wire, writes only queue theirs.
-    timer_sends: bool,
-    /// Something was queued for that reason.
-    queued: bool,
-    /// Both clocks, as they were last read for a sample.
-    clocks: Now,
-    /// When the writer last showed itself alive, and when that was last looked at.
-    asserted: MonoTime,
-    liveliness_checked: MonoTime,
-    liveliness_lost: bool,
     /// Somebody may wait for acknowledgements of changes up to here.
     pub(crate) awaited: SequenceNumber,
-    pub(crate) deleted: bool,
-    /// It is about to be deleted: nothing is written any more.
-    ending: bool,
-    /// It is only waiting for its readers.
-    closing: Option<Closing>,
-    /// The last change that none of the readers that ever matched was there for; `None` before the first.
-    missed_by_all: Option<SequenceNumber>,
+
+    // Time.
+    sender: Sender,
+    /// What the timers have for this writer; never later than the true deadline.
+    armed: Option<MonoTime>,
+    /// Both clocks, as they were last read for a sample.
+    clocks: Now,
+    /// When it showed itself alive.
+    shown: Shown,
+    /// Kept for reuse.
     missed: Vec<DeadlineMissed>,
-    /// The publisher, if changes are numbered or belong together.
-    group: Option<Arc<PublisherGroup>>,
-    member: Membership,
 }
 
 impl OnWire for WriterCore {
@@ -196,7 +200,7 @@ impl Sent for WriterSlot {
     fn timer_sent(&self, sent: SequenceNumber) {
         let mut core = self.turnstile.core();
         core.writer.mark_on_wire(sent);
-        core.timer_sends = false;
+        core.sender.timer_ended();
     }
 }
 
@@ -227,20 +231,14 @@ impl WriterSlot {
             armed: None,
             refused: false,
             inactive_backlog: common.tuning.inactive_backlog,
-            timer_sends: false,
-            queued: false,
+            sender: Sender::Writes,
             clocks: now,
-            asserted: now.mono,
-            liveliness_checked: now.mono,
-            liveliness_lost: false,
+            shown: Shown::at(now.mono),
             awaited: SequenceNumber::ZERO,
-            deleted: false,
-            ending: false,
-            closing: None,
+            life: Life::Open,
             missed_by_all: None,
             missed: Vec::new(),
-            group,
-            member: Membership::default(),
+            member: group.map(Member::new),
         };
         let timer = common.timers.register(TimerOwner::Writer(guid.entity_id));
         Self { guid, common: Arc::clone(common), timer, reliable, turnstile: Turnstile::new(core) }
@@ -272,7 +270,7 @@ impl WriterSlot {
     pub fn flush(&self, now: Now, out: &mut Output) -> Option<TxTurn<'_>> {
         let flush = |core: &mut WriterCore| {
             // What a timer call has to send before leaves with it.
-            if core.deleted || core.timer_sends || !core.writer.has_waiting_data() {
+            if core.life.is_deleted() || core.sender.is_timer() || !core.writer.has_waiting_data() {
                 return Err(());
             }
             core.progressing(out, |core, out| core.writer.flush(now, &core.cache, &mut out.outbox));
@@ -321,7 +319,7 @@ impl WriterSlot {
         out: &mut Output,
     ) -> Result<(), WriteError> {
         let mut core = self.turnstile.core();
-        if core.deleted || core.ending {
+        if !core.life.is_open() {
             return Err(WriteError::Deleted);
         }
         core.check_timestamp(source_timestamp, None)?;
@@ -480,13 +478,13 @@ impl WriterSlot {
     /// Sends new data that need not wait any longer, if it is this thread's turn. Otherwise the thread whose turn it is
     /// looks at its end; the timer looks too, in case it has just done so.
     fn go_on(self: &Arc<Self>, core: &mut WriterCore, has_turn: bool, now: Now, out: &mut Output) {
-        if core.deleted || !core.writer.is_push_due(now.mono) {
+        if core.life.is_deleted() || !core.writer.is_push_due(now.mono) {
             self.arm(core, out);
-        } else if !has_turn || core.timer_sends {
+        } else if !has_turn || core.sender.is_timer() {
             self.arm_for_turn(core, now.mono, out);
         } else {
             core.progressing(out, |core, out| core.writer.flush(now, &core.cache, &mut out.outbox));
-            core.timer_sends = true;
+            core.sender.timer_begins();
             out.sent_by_timer(Arc::clone(self) as Arc<dyn Sent>, core.writer.sent_sn());
             self.arm(core, out);
         }
@@ -516,7 +514,7 @@ impl WriterSlot {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
         core.armed = None;
-        if core.deleted {
+        if core.life.is_deleted() {
             return;
         }
         let freed = core.cache.on_timer(now, &mut core.missed);
@@ -525,14 +523,14 @@ impl WriterSlot {
         }
         core.tell_missed(self.id(), out);
         core.check_liveliness(now.mono, self, out);
-        let new_data = core.queued || core.writer.is_push_due(now.mono);
-        if new_data && (turn.is_none() || core.timer_sends) {
+        let new_data = core.sender.has_queued() || core.writer.is_push_due(now.mono);
+        if new_data && (turn.is_none() || core.sender.is_timer()) {
             self.arm_for_turn(core, now.mono, out);
             return;
         }
         core.progressing(out, |core, out| core.send_due(now, out));
         if new_data {
-            core.timer_sends = true;
+            core.sender.timer_begins();
             out.sent_by_timer(Arc::clone(self) as Arc<dyn Sent>, core.writer.sent_sn());
         }
         self.arm(core, out);
@@ -542,7 +540,7 @@ impl WriterSlot {
     pub(crate) fn match_reader(&self, now: Now, remote: &Arc<DiscoveredReader>, out: &mut Output) {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
-        if core.closing.is_some() && !core.readers.iter().any(|known| known.guid == remote.guid) {
+        if !core.life.takes_new_readers() && !core.readers.iter().any(|known| known.guid == remote.guid) {
             return;
         }
         let mut proxy = matching::reader_proxy(remote);
@@ -550,7 +548,7 @@ impl WriterSlot {
             (proxy.unicast, proxy.multicast) = (places.to_vec(), Vec::new());
         }
         if remote.subscriber_qos.presentation.coherent_access {
-            proxy.begun_set = core.group.as_ref().and_then(|group| group.begun_by(&core.member));
+            proxy.begun_set = core.member.as_ref().and_then(Member::begun_set);
         }
         proxy.filter = core.filters.find(remote);
         proxy.minimum_separation = core.filters.separation(remote);
@@ -596,12 +594,12 @@ impl WriterSlot {
     /// there will be none.
     pub(crate) fn delete(&self, out: &mut Output) {
         let mut core = self.turnstile.core();
-        if core::mem::replace(&mut core.deleted, true) {
+        if !core.life.delete() {
             return;
         }
         core.tell_space(self.id(), out);
         core.abandon_mark(out);
-        core.group.iter().for_each(|group| group.remove_writer(self.id(), &core.member));
+        core.member.iter().for_each(|member| member.leave(self.id()));
         if core.qos.liveliness.kind == LivelinessKind::ManualByParticipant {
             self.common.manual.remove_writer();
         }
@@ -609,11 +607,11 @@ impl WriterSlot {
     }
 
     pub(crate) fn is_deleted(&self) -> bool {
-        self.turnstile.core().deleted
+        self.turnstile.core().life.is_deleted()
     }
 
     pub(crate) fn arm(&self, core: &mut WriterCore, out: &mut Output) {
-        if !core.deleted {
+        if !core.life.is_deleted() {
             let deadline = core.next_deadline();
             self.common.arm(self.timer, &mut core.armed, deadline, &mut out.deadline_closer);
         }
@@ -642,7 +640,7 @@ impl WriterCore {
         slot: &WriterSlot,
         out: &mut Output,
     ) -> Result<(Option<SequenceNumber>, SequenceNumber), WriteError> {
-        if self.deleted || self.ending {
+        if !self.life.is_open() {
             return Err(WriteError::Deleted);
         }
         let WriteRequest { kind, instance, source_timestamp, payload } = request;
@@ -660,7 +658,7 @@ impl WriterCore {
         };
         let (sent_before, before) = (self.writer.sent_sn(), self.progress());
         if self.writer.has_waiting_data()
-            && !self.timer_sends
+            && !self.sender.is_timer()
             && self.cache.may_drop_after(instance, sent_before)
         {
             self.writer.flush(now, &self.cache, &mut out.outbox);
@@ -677,18 +675,18 @@ impl WriterCore {
                 return Err(refusal);
             }
         };
-        if let Some(list) = self.group.as_ref().and_then(|group| group.number(&mut self.member, sn)) {
+        if let Some(list) = self.member.as_mut().and_then(|member| member.number(sn)) {
             self.cache.set_inline_qos(sn, parameters::joined(inline_qos.as_ref(), list));
         }
         self.report_group();
         self.note_alive(now.mono, slot, out);
-        if self.timer_sends && !self.writer.is_held_back(now.mono) {
-            self.queued = true;
+        if self.sender.is_timer() && !self.writer.is_held_back(now.mono) {
+            self.sender.queue();
             self.after_ack(before, out);
             return Ok((None, sn));
         }
         let Output { local_delivery, outbox, .. } = out;
-        let in_process = manner.in_process && !self.timer_sends && self.group.is_none();
+        let in_process = manner.in_process && !self.sender.is_timer() && self.member.is_none();
         if !in_process || !local_delivery.fill(|places| self.writer.deliver_locally(sn, &self.cache, places))
         {
             self.writer.on_new_change(now, sn, &self.cache, outbox);
@@ -712,14 +710,14 @@ impl WriterCore {
         slot: &WriterSlot,
         out: &mut Output,
     ) -> Result<(Option<SequenceNumber>, SequenceNumber), ()> {
-        let group = self.group.as_ref().filter(|_| !self.deleted).ok_or(())?;
+        let member = self.member.as_mut().filter(|_| !self.life.is_deleted()).ok_or(())?;
         let next = self.cache.last_sn().next();
-        let (first, list) = group.end(&mut self.member, end, next).ok_or(())?;
+        let (first, list) = member.end(end, next).ok_or(())?;
         let (before, acked) = (self.writer.sent_sn(), self.writer.acked_by_all());
         let time = self.cache.last_source_timestamp().map_or(now.wall, |last| last.max(now.wall));
         let sn = self.cache.add_set_end(time, first, list, acked);
-        if self.timer_sends {
-            self.queued = true;
+        if self.sender.is_timer() {
+            self.sender.queue();
         } else {
             self.progressing(out, |core, out| {
                 core.writer.on_new_change(now, sn, &core.cache, &mut out.outbox);
@@ -733,14 +731,14 @@ impl WriterCore {
 
     /// What HEARTBEATs say of the publisher is of now.
     fn report_group(&mut self) {
-        if let Some(group) = &self.group {
-            self.writer.set_group(group.report(&self.member));
+        if let Some(member) = &self.member {
+            self.writer.set_group(member.report());
         }
     }
 
     /// What the protocol has to send now, preceded by what was queued.
     fn send_due(&mut self, now: Now, out: &mut Output) {
-        if core::mem::take(&mut self.queued) {
+        if self.sender.take_queued() {
             self.writer.on_new_change(now, self.cache.last_sn(), &self.cache, &mut out.outbox);
         }
         self.writer.on_timer(now, &self.cache, &mut out.outbox);
@@ -754,9 +752,10 @@ impl WriterCore {
 
     fn next_deadline(&self) -> Option<MonoTime> {
         // A queued change leaves as soon as the timer may send.
-        let queued = self.queued.then_some(MonoTime(0));
+        let queued = self.sender.has_queued().then_some(MonoTime(0));
         let data = earliest(self.writer.next_deadline(), self.cache.next_deadline());
-        let closing = self.closing.map(|it| if self.is_acked(it.last) { MonoTime(0) } else { it.until });
+        let closing =
+            self.life.closing().map(|it| if self.is_acked(it.last) { MonoTime(0) } else { it.until });
         earliest(earliest(data, queued), earliest(closing, self.liveliness_deadline()))
     }
 }

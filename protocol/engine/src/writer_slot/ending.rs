@@ -6,20 +6,12 @@ use dunlin_buf::SharedBytes;
 use dunlin_core::{InstanceHandle, MonoTime, Now, SequenceNumber};
 use dunlin_rtps::{ChangeKind, WriterHistory};
 
+use super::life::Closing;
 use super::{TxTurn, WriterCore, WriterSlot};
 use crate::output::Output;
 
 /// Instances that one turn unregisters at most: other writers and readers get a word in between.
 const AT_ONCE: usize = 256;
-
-/// The end of a writer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Closing {
-    /// What readers are to acknowledge before it goes.
-    pub(crate) last: SequenceNumber,
-    /// When it goes without that.
-    pub(crate) until: MonoTime,
-}
 
 impl WriterSlot {
     /// The registered instances with their keys: what is to be unregistered before the writer is deleted.
@@ -36,7 +28,7 @@ impl WriterSlot {
     /// [`WriteError::Deleted`]: crate::WriteError::Deleted
     pub fn begin_end(&self, out: &mut Output) -> Vec<InstanceHandle> {
         let mut core = self.turnstile.core();
-        core.ending = true;
+        core.life.end();
         core.tell_space(self.id(), out);
         core.cache.living_instances().filter(|instance| !instance.is_nil()).collect()
     }
@@ -64,11 +56,10 @@ impl WriterSlot {
     pub(crate) fn begin_to_close(&self, now: Now, until: MonoTime, out: &mut Output) -> bool {
         let mut core = self.turnstile.core();
         let last = core.cache.last_sn();
-        if core.deleted || core.closing.is_some() || core.is_acked(last) || until <= now.mono {
+        if !core.life.takes_new_readers() || core.is_acked(last) || until <= now.mono {
             return false;
         }
-        core.ending = true;
-        core.closing = Some(Closing { last, until });
+        core.life.close(Closing { last, until });
         self.arm(&mut core, out);
         true
     }
@@ -76,7 +67,7 @@ impl WriterSlot {
     /// Whether it has waited for its readers, to the end.
     pub(crate) fn is_closed(&self, now: MonoTime) -> bool {
         let core = self.turnstile.core();
-        core.closing.is_some_and(|closing| closing.until <= now || core.is_acked(closing.last))
+        core.life.closing().is_some_and(|closing| closing.until <= now || core.is_acked(closing.last))
     }
 }
 
@@ -94,7 +85,7 @@ impl WriterCore {
         slot: &WriterSlot,
         out: &mut Output,
     ) -> Result<(Option<SequenceNumber>, SequenceNumber), ()> {
-        if self.deleted {
+        if self.life.is_deleted() {
             return Err(());
         }
         let before = self.writer.sent_sn();
@@ -102,14 +93,14 @@ impl WriterCore {
         let time = self.cache.last_source_timestamp().map_or(now.wall, |last| last.max(now.wall));
         for instance in instances {
             let Some(sn) = self.cache.end_instance(now, *instance, kind, time) else { continue };
-            if let Some(list) = self.group.as_ref().and_then(|group| group.number(&mut self.member, sn)) {
+            if let Some(list) = self.member.as_mut().and_then(|member| member.number(sn)) {
                 self.cache.set_inline_qos(sn, list);
             }
         }
         self.note_alive(now.mono, slot, out);
         let last = self.cache.last_sn();
-        if self.timer_sends {
-            self.queued = true;
+        if self.sender.is_timer() {
+            self.sender.queue();
         } else {
             self.progressing(out, |core, out| {
                 core.writer.on_new_change(now, last, &core.cache, &mut out.outbox);

@@ -68,8 +68,7 @@ impl WriterCore {
         manner: Manner,
         out: &mut Output,
     ) -> Result<(), WriteError> {
-        let waits =
-            manner.waits_at_mark && request.kind == ChangeKind::Alive && !self.deleted && !self.ending;
+        let waits = manner.waits_at_mark && request.kind == ChangeKind::Alive && self.life.is_open();
         if waits { self.check_mark(now, HighWater::counts(&request.payload), out) } else { Ok(()) }
     }
 

@@ -6,6 +6,7 @@ use dunlin_qos::LivelinessKind;
 use dunlin_rtps::ChangeKind;
 
 use super::high_water::HighWater;
+use super::sender::Sender;
 use super::{WriteRequest, WriterCore, WriterSlot};
 
 /// So long after both clocks were read the wall clock counts as having gone on as the monotonic one: it is told when it was
@@ -43,13 +44,13 @@ impl WriterSlot {
 impl WriterCore {
     /// Whether the writer is one whose samples may wait, some do, and the history need not give up any of those for another.
     fn may_join(&self, request: &WriteRequest) -> bool {
-        let away = self.deleted || self.ending || self.timer_sends || self.queued || self.refused;
+        let away = !self.life.is_open() || self.sender != Sender::Writes || self.refused;
         self.writer.is_waiting_for_more()
             && !away
             && self.is_below_mark(HighWater::counts(&request.payload))
             && request.kind == ChangeKind::Alive
             && request.source_timestamp.is_none()
-            && self.group.is_none()
+            && self.member.is_none()
             && self.qos.liveliness.kind == LivelinessKind::Automatic
             && !self.writer.keeps_back()
             && !self.writer.has_inactive_readers()

@@ -6,6 +6,23 @@ use dunlin_qos::LivelinessKind;
 use super::{WriterCore, WriterSlot};
 use crate::output::{Event, Output};
 
+/// When a writer showed itself alive.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown {
+    /// Last.
+    at: MonoTime,
+    /// When that was last looked at.
+    looked_at: MonoTime,
+    /// It was silent for longer than its lease, and is so.
+    lost: bool,
+}
+
+impl Shown {
+    pub(super) fn at(now: MonoTime) -> Self {
+        Self { at: now, looked_at: now, lost: false }
+    }
+}
+
 impl WriterSlot {
     /// Asserts the liveliness of the writer, and through it of the participant (DDS 1.4 §2.2.2.4.2.22).
     pub fn assert_liveliness(&self, now: Now, out: &mut Output) {
@@ -13,7 +30,7 @@ impl WriterSlot {
         let mut guard = self.turnstile.core();
         let core = &mut *guard;
         core.note_alive(now.mono, self, out);
-        if core.qos.liveliness.kind == LivelinessKind::ManualByTopic && !core.deleted {
+        if core.qos.liveliness.kind == LivelinessKind::ManualByTopic && !core.life.is_deleted() {
             core.writer.assert_liveliness(now, &core.cache, &mut out.outbox);
         }
         self.arm(core, out);
@@ -24,8 +41,8 @@ impl WriterCore {
     /// The writer shows itself alive. A sign that comes too late, and yet before the timer, revives it.
     pub(super) fn note_alive(&mut self, now: MonoTime, slot: &WriterSlot, out: &mut Output) {
         self.check_liveliness(now, slot, out);
-        self.asserted = now;
-        self.liveliness_lost = false;
+        self.shown.at = now;
+        self.shown.lost = false;
     }
 
     /// When the liveliness of a manual writer is to be looked at again.
@@ -36,11 +53,11 @@ impl WriterCore {
             LivelinessKind::ManualByTopic => false,
             LivelinessKind::ManualByParticipant => true,
         };
-        match (lease.is_infinite(), self.liveliness_lost) {
+        match (lease.is_infinite(), self.shown.lost) {
             (true, _) => None,
-            (false, false) => Some(self.asserted.plus(lease)),
+            (false, false) => Some(self.shown.at.plus(lease)),
             // Another writer may bring this one back to life, and only a look will tell.
-            (false, true) => by_participant.then(|| self.liveliness_checked.plus(lease)),
+            (false, true) => by_participant.then(|| self.shown.looked_at.plus(lease)),
         }
     }
 
@@ -49,13 +66,13 @@ impl WriterCore {
             return;
         }
         let lease = self.qos.liveliness.lease_duration;
-        let mut known = self.liveliness_lost;
+        let mut known = self.shown.lost;
         if self.qos.liveliness.kind == LivelinessKind::ManualByParticipant {
             known = self.follow_participant(now, lease, slot, out);
         }
-        self.liveliness_checked = now;
-        self.liveliness_lost = self.asserted.plus(lease) <= now;
-        if self.liveliness_lost && !known {
+        self.shown.looked_at = now;
+        self.shown.lost = self.shown.at.plus(lease) <= now;
+        if self.shown.lost && !known {
             out.events.push(Event::LivelinessLost { writer: slot.id() });
         }
     }
@@ -70,17 +87,17 @@ impl WriterCore {
         out: &mut Output,
     ) -> bool {
         let manual = &slot.common.manual;
-        let silence = manual.ended_silence(self.asserted, lease);
-        if silence.is_some_and(|silence| silence.later || !self.liveliness_lost) {
+        let silence = manual.ended_silence(self.shown.at, lease);
+        if silence.is_some_and(|silence| silence.later || !self.shown.lost) {
             out.events.push(Event::LivelinessLost { writer: slot.id() });
         }
         // The end of a silence may be there before it counts as the last sign.
         let age = silence.map_or(manual.age(now), |silence| silence.age(now).min(manual.age(now)));
         let age = u64::try_from(age.as_nanos()).unwrap_or(0);
-        let last = self.asserted.max(MonoTime(now.0.saturating_sub(age)));
+        let last = self.shown.at.max(MonoTime(now.0.saturating_sub(age)));
         // What is known to the millisecond alone and not a whole one later is the same sign.
-        let revived = last.since(self.asserted) >= Duration::from_millis(1);
-        self.asserted = last;
-        self.liveliness_lost && !revived
+        let revived = last.since(self.shown.at) >= Duration::from_millis(1);
+        self.shown.at = last;
+        self.shown.lost && !revived
     }
 }

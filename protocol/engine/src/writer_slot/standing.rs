@@ -70,10 +70,10 @@ impl WriterSlot {
     }
 
     /// How many changes that some matched reliable reader has not acknowledged go with a writer that was
-    /// [closed](crate::Participant::close_writer).
+    /// [closed](crate::Participant::close_writer) and is about to be deleted.
     pub(crate) fn left_behind(&self) -> u64 {
         let core = self.turnstile.core();
-        let last = core.closing.map_or(SequenceNumber::ZERO, |closing| closing.last);
+        let last = core.life.closing().map_or(SequenceNumber::ZERO, |closing| closing.last);
         u64::try_from(last.0.saturating_sub(core.writer.acked_by_all().0)).unwrap_or(0)
     }
 }

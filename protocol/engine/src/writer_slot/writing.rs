@@ -64,7 +64,7 @@ impl WriterSlot {
     pub fn make_room(&self, now: Now, instance: InstanceHandle, out: &mut Output) -> Result<(), WriteError> {
         let mut guard = self.turnstile.core();
         let core: &mut WriterCore = &mut guard;
-        if core.deleted || core.ending {
+        if !core.life.is_open() {
             return Err(WriteError::Deleted);
         }
         core.make_room_of_inactive(instance, Some(ChangeKind::Alive));
