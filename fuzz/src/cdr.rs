@@ -8,6 +8,7 @@ use dunlin_cdr::{
     Representation, Scope, TypeSupport, TypeSupportOf, from_key_payload, from_payload, from_payload_with,
     key_hash, key_payload, to_payload, to_payload_as,
 };
+use dunlin_core::VendorId;
 use types::{
     ByBool, ByChar, BySmall, Call, Collections, Derived, Everything, Expression, Keyed, Primitives, Tree,
 };
@@ -85,7 +86,7 @@ fn is_too_deep<T: DdsType>(value: &T) -> bool {
 
 /// With every set of deviations, and as the middleware does it without the type.
 fn decode_only<T: DdsType>(payload: &[u8]) {
-    for vendor in [[1, 16], [1, 15]] {
+    for vendor in [VendorId::CYCLONE_DDS, VendorId::FAST_DDS] {
         let options = DecodeOptions::for_vendor(vendor);
         let _ = from_payload_with::<T>(payload, &LIMITS, options).is_ok();
     }

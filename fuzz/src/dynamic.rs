@@ -4,6 +4,7 @@
 use std::sync::OnceLock;
 
 use dunlin_cdr::{CdrError, DecodeOptions, Endianness, LimitKind, Limits, Representation, Scope};
+use dunlin_core::VendorId;
 use dunlin_dynamic::{DynamicData, DynamicType, DynamicView};
 use dunlin_json::{from_json, leaves, to_json, view_to_json};
 use dunlin_xtypes::lookup::TypeLibrary;
@@ -87,7 +88,7 @@ fn theirs(input: &mut Input<'_>) -> Option<DynamicType> {
 fn payload(ty: &DynamicType, octets: &[u8]) -> Option<DynamicData> {
     let mut decoded = None;
     let used = allocation_counter::measure(|| {
-        for vendor in [[1, 16], [1, 15]] {
+        for vendor in [VendorId::CYCLONE_DDS, VendorId::FAST_DDS] {
             let options = DecodeOptions::for_vendor(vendor);
             let _ = DynamicData::from_payload_with(ty, octets, &LIMITS, options).is_ok();
         }
@@ -105,7 +106,7 @@ fn payload(ty: &DynamicType, octets: &[u8]) -> Option<DynamicData> {
 
 /// Looks at octets that may be no value.
 fn viewed(ty: &DynamicType, octets: &[u8]) {
-    let options = DecodeOptions::for_vendor([1, 15]);
+    let options = DecodeOptions::for_vendor(VendorId::FAST_DDS);
     let views = [
         DynamicView::with_options(ty, octets, &LIMITS, DecodeOptions::default()),
         DynamicView::with_options(ty, octets, &LIMITS, options),

@@ -164,8 +164,8 @@ pub use dunlin_cdr::TopicType;
 pub use dunlin_config as config;
 pub use dunlin_config::Config;
 pub use dunlin_core::{
-    DomainId, Duration, EntityId, EntityKind, Guid, GuidPrefix, InstanceHandle, Locator, Misbehaviour,
-    MisbehaviourCounts, ReturnCode, SampleIdentity, SequenceNumber, VendorId, WallTime,
+    Behaviour, DomainId, Duration, EntityId, EntityKind, Guid, GuidPrefix, InstanceHandle, Locator,
+    Misbehaviour, MisbehaviourCounts, ReturnCode, SampleIdentity, SequenceNumber, VendorId, WallTime,
 };
 pub use dunlin_derive::{CdrRead, CdrWrite};
 /// Types and values known at run time.

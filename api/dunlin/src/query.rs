@@ -42,7 +42,7 @@ impl Query {
 
 /// Whether a sample satisfies a query.
 pub(crate) fn satisfies(query: &Filter, sample: &SampleData<'_>) -> bool {
-    let options = DecodeOptions::for_vendor(sample.vendor.0);
+    let options = DecodeOptions::for_vendor(sample.vendor);
     match (sample.payload, sample.key) {
         (Some(payload), _) => query.check(payload, options).passed(),
         (None, Some(key)) if query.is_about_key() => query.check_key(key, options).passed(),
@@ -92,7 +92,7 @@ impl ReaderInner {
             let other = found.first().is_some_and(|(_, (instance, ..))| *instance != sample.instance);
             if satisfies(query, sample) && !(next_only && other) {
                 let payload = sample.payload.map_or(&[][..], |payload| payload);
-                let options = DecodeOptions::for_vendor(sample.vendor.0);
+                let options = DecodeOptions::for_vendor(sample.vendor);
                 found.push((query.sort_key(payload, options), place(sample)));
             }
             false

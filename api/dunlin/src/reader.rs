@@ -259,7 +259,7 @@ impl<T: TopicType> DataReader<T> {
 
     /// The value of a payload that a writer of this vendor made, if it is one.
     pub(crate) fn decode_payload(&self, payload: &[u8], vendor: VendorId) -> Option<T> {
-        let options = DecodeOptions::for_vendor(vendor.0);
+        let options = DecodeOptions::for_vendor(vendor);
         T::read_payload(&*self.core.topic.type_support, payload, &Limits::default(), options).ok()
     }
 
@@ -525,7 +525,7 @@ impl<T: TopicType> DataReader<T> {
     /// [`ReadError::AlreadyDeleted`].
     pub fn key_value(&self, handle: InstanceHandle) -> Result<T, ReadError> {
         let (key, vendor) = self.core.enabled()?.instance_key(handle).ok_or(ReadError::UnknownInstance)?;
-        let (limits, options) = (Limits::default(), DecodeOptions::for_vendor(vendor.0));
+        let (limits, options) = (Limits::default(), DecodeOptions::for_vendor(vendor));
         T::read_shared_key(&*self.core.topic.type_support, &key, &limits, options)
             .map_err(|_| ReadError::UnknownInstance)
     }

@@ -45,7 +45,7 @@ impl From<RawSample> for CachedSample {
 
 impl<T: TopicType> Sample<T> {
     pub(crate) fn decode(sample: CachedSample, support: &dyn TypeSupport) -> Result<Self, CdrError> {
-        let (limits, options) = (Limits::default(), DecodeOptions::for_vendor(sample.vendor.0));
+        let (limits, options) = (Limits::default(), DecodeOptions::for_vendor(sample.vendor));
         let data = match &sample.payload {
             Some(payload) if sample.info.valid_data => {
                 Some(T::read_shared(support, payload, &limits, options)?)

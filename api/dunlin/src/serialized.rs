@@ -58,7 +58,7 @@ impl SerializedData {
     /// As an implementation made it that deviates from the standard: what a reader takes has this already.
     #[must_use]
     pub fn made_by(self, vendor: VendorId) -> Self {
-        Self { options: DecodeOptions::for_vendor(vendor.0), ..self }
+        Self { options: DecodeOptions::for_vendor(vendor), ..self }
     }
 
     /// The octets, with encapsulation header.

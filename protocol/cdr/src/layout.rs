@@ -3,6 +3,8 @@
 
 use core::fmt;
 
+use dunlin_core::{Behaviour, VendorId};
+
 /// Encoding version of the extended CDR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Representation {
@@ -173,11 +175,13 @@ pub struct DecodeOptions {
 }
 
 impl DecodeOptions {
-    /// The options for samples of a writer with this vendor id.
+    /// The options for samples that an implementation of this vendor serialized.
     #[must_use]
-    pub const fn for_vendor(vendor_id: [u8; 2]) -> Self {
-        // Fast DDS (01 0f) as Fast-CDR 2 serializes C++ types.
-        let fast = matches!(vendor_id, [0x01, 0x0f]);
-        Self { wstring_length_in_units: fast, no_dheader_for_enum_elements: fast, map_dheader_by_value: fast }
+    pub fn for_vendor(vendor: VendorId) -> Self {
+        Self {
+            wstring_length_in_units: vendor.does(Behaviour::CountsUnitsOfWideStrings),
+            no_dheader_for_enum_elements: vendor.does(Behaviour::OmitsDheaderOfEnums),
+            map_dheader_by_value: vendor.does(Behaviour::DecidesDheaderOfMapsByValue),
+        }
     }
 }

@@ -8,6 +8,7 @@ use dunlin_cdr::{
     Representation, Scope, TypeSupport, TypeSupportOf, from_key_hash, from_key_payload, from_payload,
     key_hash, key_hash_from_sample, key_hash_with, key_payload, to_payload, to_payload_as,
 };
+use dunlin_core::VendorId;
 
 fn hash(text: &str) -> [u8; 16] {
     hex(text).try_into().unwrap()
@@ -319,7 +320,7 @@ struct AfterModes {
 fn vendor_deviations_before_the_key() {
     let support = TypeSupportOf::<AfterModes>::new();
     let without_dheader = hex("00070000 02000000 01000000 00000000 05000000");
-    let options = DecodeOptions::for_vendor([0x01, 0x0f]);
+    let options = DecodeOptions::for_vendor(VendorId::FAST_DDS);
     let expected = Ok(hash("00000005 000000000000000000000000"));
     assert_eq!(support.key_hash_with(&without_dheader, false, options, &mut Vec::new()), expected);
     assert_ne!(support.key_hash_of_payload(&without_dheader, false), expected);

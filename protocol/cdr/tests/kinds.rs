@@ -9,6 +9,7 @@ use dunlin_cdr::{
     Bound, BoundedString, BoundedVec, CdrError, CdrRead, CdrWrite, Char8, Char16, DdsType, DecodeOptions,
     Decoder, Float128, LimitKind, Limits, WString, from_payload, to_payload,
 };
+use dunlin_core::VendorId;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -283,7 +284,7 @@ fn delimiters_of_collections() {
 
 #[test]
 fn deviations_of_vendors() {
-    let fast = DecodeOptions::for_vendor([1, 15]);
+    let fast = DecodeOptions::for_vendor(VendorId::FAST_DDS);
     fn read<'de, T: CdrRead<'de>>(data: &'de [u8], options: DecodeOptions) -> Result<T, CdrError> {
         T::read(&mut Decoder::new(data, Xcdr2, Little, &Limits::default()).with_options(options))
     }
@@ -295,7 +296,7 @@ fn deviations_of_vendors() {
     assert_eq!(read::<[Flags; 1]>(&hex("0300"), fast), Ok([Flags(3)]));
     let map = BTreeMap::from([("a".to_string(), 1u8)]);
     assert_eq!(read::<BTreeMap<String, u8>>(&hex("01000000 02000000 6100 01"), fast), Ok(map));
-    assert_eq!(DecodeOptions::for_vendor([1, 16]), DecodeOptions::default());
+    assert_eq!(DecodeOptions::for_vendor(VendorId::CYCLONE_DDS), DecodeOptions::default());
 }
 
 #[derive(DdsType, Debug, PartialEq, Clone)]

@@ -23,6 +23,19 @@ fn no_line_stands_twice() {
     assert_eq!(lines.len(), VENDORS.len());
 }
 
+/// What is looked up is what the lines say, whatever their number: no two behaviours share a bit.
+#[test]
+fn looking_up_gives_what_the_lines_say() {
+    for row in &VENDORS {
+        let vendors = (0..=255).map(|second| VendorId([1, second]));
+        for vendor in vendors {
+            let mut lines = VENDORS.iter().filter(|it| it.vendor == vendor && it.behaviour == row.behaviour);
+            let said = lines.any(|it| it.before.is_none());
+            assert_eq!(vendor.does(row.behaviour), said, "{vendor} {:?}", row.behaviour);
+        }
+    }
+}
+
 #[test]
 fn behaviour_follows_vendor_and_version() {
     let version = |minor| ProtocolVersion { major: 2, minor };
@@ -35,4 +48,6 @@ fn behaviour_follows_vendor_and_version() {
     assert_eq!([2, 3, 4, 5].map(|minor| opendds.does_in(version(minor), lease)), [true, true, false, false]);
     assert!(!opendds.does(lease), "not in every version");
     assert!(!VendorId::UNKNOWN.does(Behaviour::SpeaksDunlin));
+    let [_, second] = VendorId::DUNLIN.0;
+    assert!(!VendorId([0, second]).does(Behaviour::SpeaksDunlin));
 }

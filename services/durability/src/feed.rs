@@ -3,7 +3,8 @@
 use crate::change::{Kind, Payload};
 use crate::history::{History, Kept, Place};
 use dunlin::{
-    Duration, Guid, InstanceHandle, SequenceNumber, SerializedData, SubscriptionBuiltinTopicData, VendorId,
+    Behaviour, Duration, Guid, InstanceHandle, SequenceNumber, SerializedData, SubscriptionBuiltinTopicData,
+    VendorId,
 };
 use std::collections::BTreeSet;
 
@@ -64,7 +65,7 @@ impl Manner {
             return None;
         }
         let is_service = qos.property.service().is_some_and(|mark| mark.kind == "durability");
-        let drops = reader.vendor == VendorId::DUNLIN && qos.removes_duplicates();
+        let drops = reader.vendor.does(Behaviour::SpeaksDunlin) && qos.removes_duplicates();
         Some(if is_service || drops { Self::All } else { Self::Once })
     }
 }
@@ -139,6 +140,6 @@ pub(crate) fn serialized(
         Kind::Data => SerializedData::new(payload.clone()),
         _ => SerializedData::key(payload.clone()),
     };
-    let data = if vendor == VendorId::DUNLIN { data } else { data.made_by(vendor) };
+    let data = data.made_by(vendor);
     if opaque { data.of_instance(instance) } else { data }
 }

@@ -111,7 +111,7 @@ pub(crate) fn show(file: &Path, topic: &str, most: usize) -> Result<()> {
 /// A value for people: by its type where that is known.
 fn value(ty: Option<&DynamicType>, head: &Head, payload: &[u8]) -> String {
     let limits = dunlin::cdr::Limits::default();
-    let options = dunlin::cdr::DecodeOptions::for_vendor(head.vendor.0);
+    let options = dunlin::cdr::DecodeOptions::for_vendor(head.vendor);
     let decoded = ty.and_then(|ty| {
         let decode = if head.kind == Kind::Data {
             DynamicData::from_payload_with

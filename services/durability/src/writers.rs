@@ -3,7 +3,7 @@
 use crate::contract::Contract;
 use crate::topic::{TopicKey, seniority};
 use dunlin::qos::DurabilityKind;
-use dunlin::{DomainParticipant, Guid, PublicationBuiltinTopicData, VendorId};
+use dunlin::{Behaviour, DomainParticipant, Guid, PublicationBuiltinTopicData, VendorId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -27,10 +27,15 @@ impl Writer {
 
     /// Whether those who come late get its samples from itself.
     pub(crate) fn serves_late_joiners(&self) -> bool {
-        // Cyclone DDS keeps nothing for late joiners of TRANSIENT and PERSISTENT writers.
-        let durable = self.data.qos.durability.kind;
-        durable >= DurabilityKind::TransientLocal
-            && (self.data.vendor != VendorId::CYCLONE_DDS || durable == DurabilityKind::TransientLocal)
+        serves_late_joiners(self.data.vendor, self.data.qos.durability.kind)
+    }
+}
+
+fn serves_late_joiners(vendor: VendorId, durability: DurabilityKind) -> bool {
+    match durability {
+        DurabilityKind::Volatile => false,
+        DurabilityKind::TransientLocal => true,
+        _ => !vendor.does(Behaviour::LeavesTransientToServices),
     }
 }
 
@@ -68,5 +73,20 @@ impl Writers {
             .filter(|writer| writer.key.as_ref() == Some(key))
             .filter_map(|it| seniority(&it.data))
             .any(|it| it < own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transient_writers_of_cyclone_serve_nobody() {
+        use DurabilityKind::{Persistent, Transient, TransientLocal, Volatile};
+        let all = [Volatile, TransientLocal, Transient, Persistent];
+        let serve = |vendor| all.map(|durability| serves_late_joiners(vendor, durability));
+        assert_eq!(serve(VendorId::CYCLONE_DDS), [false, true, false, false]);
+        assert_eq!(serve(VendorId::FAST_DDS), [false, true, true, true]);
+        assert_eq!(serve(VendorId::DUNLIN), [false, true, true, true]);
     }
 }

@@ -8,7 +8,7 @@ use crate::bridge::Shared;
 use crate::key;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, Reliability, SubscriberQos, TopicQos};
 use dunlin::{
-    DataReader, DataReaderListener, DataWriter, DataWriterListener, MatchedStatus, SerializedData,
+    Behaviour, DataReader, DataReaderListener, DataWriter, DataWriterListener, MatchedStatus, SerializedData,
     StatusMask, VendorId,
 };
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ pub(crate) enum Style {
 
 impl Style {
     pub(crate) fn of_vendor(vendor: VendorId) -> Self {
-        if vendor == VendorId::CYCLONE_DDS { Self::Header } else { Self::Identity }
+        if vendor.does(Behaviour::PutsIdentityBeforeRequests) { Self::Header } else { Self::Identity }
     }
 }
 
@@ -205,4 +205,16 @@ fn take_over(routes: &mut Routes, wanted: &Services) -> Routes {
     let (kept, over) = std::mem::take(routes).into_iter().partition(|(key, _)| wanted.contains_key(key));
     *routes = kept;
     over
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_of_cyclone_have_a_header() {
+        assert_eq!(Style::of_vendor(VendorId::CYCLONE_DDS), Style::Header);
+        let others = [VendorId::DUNLIN, VendorId::FAST_DDS, VendorId::RTI, VendorId::UNKNOWN];
+        assert!(others.iter().all(|vendor| Style::of_vendor(*vendor) == Style::Identity));
+    }
 }

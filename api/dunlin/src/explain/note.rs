@@ -1,6 +1,6 @@
 //! What keeps nobody apart, but may not be as one expects.
 
-use dunlin_core::{GuidPrefix, Misbehaviour, VendorId};
+use dunlin_core::{Behaviour, GuidPrefix, Misbehaviour};
 use dunlin_discovery::DiscoveredWriter;
 use dunlin_engine::Misbehaved;
 use dunlin_qos::DurabilityKind;
@@ -58,7 +58,7 @@ impl Note {
     pub(crate) fn of_writer(writer: &DiscoveredWriter, has_service: bool) -> Vec<Self> {
         let offered = writer.qos.durability.kind;
         // Others may have a service of their own, which does not say so.
-        let unserved = writer.vendor == VendorId::DUNLIN && !has_service;
+        let unserved = writer.vendor.does(Behaviour::SpeaksDunlin) && !has_service;
         let local = unserved && offered > DurabilityKind::TransientLocal;
         local.then_some(Self::DurabilityIsLocal { offered }).into_iter().collect()
     }

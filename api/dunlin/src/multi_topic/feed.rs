@@ -87,7 +87,7 @@ impl Shared {
     fn take_in(&self, state: &mut State, side: usize, sample: &CachedSample) {
         let info = &sample.info;
         if let Some(payload) = &sample.payload {
-            let options = DecodeOptions::for_vendor(sample.vendor.0);
+            let options = DecodeOptions::for_vendor(sample.vendor);
             let Ok(values) = self.multi.plan.sides[side].read(payload, options) else {
                 if let Some(rows) = self.rows.upgrade() {
                     rows.count_undecodable();

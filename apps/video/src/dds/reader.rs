@@ -9,8 +9,7 @@ use dunlin::qos::{
     WriterOffer, check_compatible, partitions_match,
 };
 use dunlin::{
-    DataReader, DomainParticipant, PublicationBuiltinTopicData, StateMasks, Subscriber, Topic, VendorId,
-    WaitSet,
+    DataReader, DomainParticipant, PublicationBuiltinTopicData, StateMasks, Subscriber, Topic, WaitSet,
 };
 
 use super::{CAMERA, VideoFrame, join};
@@ -209,8 +208,7 @@ fn policies(writer: &PublicationBuiltinTopicData) -> Vec<(String, String)> {
         out.push(("Partition", writer.publisher_qos.partition.names.join(", ")));
     }
     out.push(("Representation", qos.representation.offered().to_string()));
-    let own = writer.vendor == VendorId::DUNLIN;
-    out.push(("Vendor", if own { "Dunlin".to_owned() } else { writer.vendor.to_string() }));
+    out.push(("Vendor", format!("{} ({})", writer.vendor.name(), writer.vendor)));
     out.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 

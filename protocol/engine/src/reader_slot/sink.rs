@@ -108,7 +108,7 @@ impl<'a> CacheSink<'a> {
             return Some(change.key_hash.map_or(InstanceHandle::NIL, InstanceHandle));
         }
         let Some(payload) = &change.payload else { return change.key_hash.map(InstanceHandle) };
-        let options = DecodeOptions::for_vendor(vendor.0);
+        let options = DecodeOptions::for_vendor(vendor);
         let hash = type_support.key_hash_with(payload, change.key_only, options, &mut self.store.scratch);
         hash.ok().map(InstanceHandle)
     }
@@ -124,7 +124,7 @@ impl<'a> CacheSink<'a> {
     fn verdict(&self, change: &Received<'_>, instance: InstanceHandle, vendor: VendorId) -> Option<Verdict> {
         let filter = self.store.filter.as_ref()?;
         let known = self.store.cache.instance_state(instance).is_some();
-        Some(filter.decide(change, DecodeOptions::for_vendor(vendor.0), known))
+        Some(filter.decide(change, DecodeOptions::for_vendor(vendor), known))
     }
 
     /// Keeps the key of an instance that became known by a sample, for `get_key_value`. A key that came alone is
@@ -136,7 +136,7 @@ impl<'a> CacheSink<'a> {
             return;
         };
         let mut key = core::mem::take(&mut self.store.scratch);
-        if type_support.key_payload_with(payload, DecodeOptions::for_vendor(vendor.0), &mut key).is_ok() {
+        if type_support.key_payload_with(payload, DecodeOptions::for_vendor(vendor), &mut key).is_ok() {
             self.store.cache.set_instance_key(instance, &key);
         }
         self.store.scratch = key;

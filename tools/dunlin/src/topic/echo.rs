@@ -144,7 +144,7 @@ fn print(
         arrivals.wait(LONGEST_STEP)?;
         let most = usize::try_from(left.min(256)).unwrap_or(256);
         for raw in reader.take_payloads(most)? {
-            let options = DecodeOptions::for_vendor(raw.vendor.0);
+            let options = DecodeOptions::for_vendor(raw.vendor);
             let view = match (&raw.payload, &raw.key) {
                 (Some(payload), _) => {
                     seen.sizes.add(payload.len() as f64);
