@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use dunlin_core::Duration;
+use dunlin_core::{Duration, defaults};
 use dunlin_driver::TCP_PEER;
 
 use crate::bands::{LEAST_BURST, LEAST_RATE};
@@ -12,13 +12,12 @@ use crate::{Config, ConfigError};
 
 /// Highest domain with all its ports below 65536, with the default constants.
 const MAX_DOMAIN: u32 = 232;
-/// Largest UDP payload.
-const MAX_DATAGRAM: Size = Size(65_507);
+const MAX_DATAGRAM: Size = Size(defaults::LARGEST_DATAGRAM as u64);
 /// Smallest datagram that carries every announcement in few fragments.
 const MIN_DATAGRAM: Size = Size(1_024);
 const MIN_RING: Size = Size(256 << 10);
 const MAX_RING: Size = Size(256 << 20);
-const MAX_FRAGMENT: Size = Size(65_000);
+const MAX_FRAGMENT: Size = Size(defaults::LONG_DATAGRAM as u64);
 const MIN_FRAGMENT: Size = Size(64);
 
 struct Checker<'c> {
@@ -108,7 +107,7 @@ impl Checker<'_> {
         let period = discovery.announcement_period;
         self.that(period > Duration::ZERO, "discovery.announcement_period", "must be longer than zero");
         let text = "must be 100ms or more: others do not believe a shorter one";
-        self.that(discovery.lease_duration >= Duration::from_millis(100), "discovery.lease_duration", text);
+        self.that(discovery.lease_duration >= defaults::SHORTEST_LEASE, "discovery.lease_duration", text);
         let text = "must be shorter than discovery.lease_duration";
         self.that(period < discovery.lease_duration, "discovery.announcement_period", text);
         self.architecture();

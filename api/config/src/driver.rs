@@ -1,10 +1,12 @@
 //! From the schema to the settings of the driver.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 use std::time::Duration as StdDuration;
 
 use dunlin_core::{DomainId, Duration, Locator, PortParameters, defaults};
-use dunlin_driver::{DriverConfig, ReceiveConfig, Threads, daemon_locators, peer_locators, server_locators};
+use dunlin_driver::{
+    DriverConfig, ReceiveConfig, Threads, daemon_locators, daemon_on_loopback, peer_locators, server_locators,
+};
 use dunlin_engine::{DiscoveryRole, Quotas, RelayConfig, Shaping, Tuning};
 use dunlin_qos::DomainParticipantQos;
 use dunlin_rtps::Pacing;
@@ -186,18 +188,7 @@ impl Config {
         if !self.is_federated() || self.daemon.direct_write != DirectWrite::Never {
             return None;
         }
-        let place = self.daemon.address.as_str();
-        let host = place
-            .rsplit_once(':')
-            .filter(|(_, port)| port.parse::<u16>().is_ok())
-            .map_or(place, |(host, _)| host);
-        let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-        let ip: IpAddr = if matches!(bare, "" | "localhost") {
-            Ipv4Addr::LOCALHOST.into()
-        } else {
-            place.parse().or_else(|_| bare.parse()).ok()?
-        };
-        ip.is_loopback().then(|| ip.to_string())
+        daemon_on_loopback(&self.daemon.address).map(|ip| ip.to_string())
     }
 
     fn tcp_config(&self, domain: DomainId) -> TcpConfig {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use dunlin_core::defaults::MAX_PARTICIPANT_INDEX;
 use dunlin_core::{Duration, is_harmful};
 
 use crate::units;
@@ -392,7 +393,7 @@ impl Value for ParticipantIndex {
         match raw.text().map(str::trim) {
             Some("auto") => Some(Self::Auto),
             Some("ephemeral") => Some(Self::Ephemeral),
-            _ => u32::read(raw).filter(|n| *n <= 119).map(Self::Fixed),
+            _ => u32::read(raw).filter(|n| *n <= MAX_PARTICIPANT_INDEX).map(Self::Fixed),
         }
     }
     fn print(&self) -> String {
@@ -468,6 +469,7 @@ mod tests {
         assert_eq!(Vec::<String>::read(&Raw::List(vec![text("x"); 257])), None);
         assert_eq!(Multicast::read(&text("sometimes")), None);
         assert_eq!(ParticipantIndex::read(&Raw::Integer(120)), None);
+        assert!(ParticipantIndex::EXPECTS.ends_with(&format!("0 to {MAX_PARTICIPANT_INDEX}")));
         assert_eq!(
             [Raw::Integer(0), Raw::Integer(65_536), text("on")].map(|raw| TcpPort::read(&raw)),
             [None; 3]

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use dunlin_config::{Absent, Architecture, Config, DirectWrite, Interest};
 use dunlin_core::{DomainId, Locator};
-use dunlin_discovery::ParticipantData;
+use dunlin_discovery::{ParticipantData, Standing};
 use dunlin_engine::{
     DIRECT_WRITE, DIRECT_WRITE_PROPERTY, INTEREST_EVERYTHING, INTEREST_PROPERTY, ROLE_APPLICATION,
     ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER,
@@ -103,25 +103,40 @@ impl Servers {
     }
 
     /// Those that are not among the participants that are known.
-    pub(crate) fn silent<'a>(&self, known: impl Iterator<Item = &'a ParticipantData> + Clone) -> Vec<String> {
-        let answers =
-            |places: &[Locator]| known.clone().any(|data| has_role(data, self.role) && is_at(data, places));
+    pub(crate) fn silent<'a>(&self, known: impl Iterator<Item = &'a Standing> + Clone) -> Vec<String> {
+        let answers = |places: &[Locator]| {
+            known.clone().any(|known| {
+                let announced = &known.data.locators.metatraffic_unicast;
+                has_role(&known.data, self.role) && receives_at(places, announced, known.same_host)
+            })
+        };
         let silent = self.named.iter().filter(|(_, places)| !answers(places));
         silent.map(|(server, _)| server.clone()).collect()
     }
 }
 
-/// Whether a server receives at one of these places. What is reached over loopback has announced another address.
-fn is_at(data: &ParticipantData, places: &[Locator]) -> bool {
-    let announced = &data.locators.metatraffic_unicast;
+/// Whether who announces these places receives at one of the others. What is reached over loopback has announced another address of
+/// this host.
+fn receives_at(places: &[Locator], announced: &[Locator], same_host: bool) -> bool {
     places.iter().any(|place| {
-        announced.iter().any(|known| known == place || (place.is_loopback() && known.port == place.port))
+        let over_loopback = |known: &Locator| same_host && place.is_loopback() && known.port == place.port;
+        announced.iter().any(|known| known == place || over_loopback(known))
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_daemon_of_another_host_is_not_the_one_of_this_host() {
+        let at = |last, port| [Locator::udp_v4(Ipv4Addr::new(10, 0, 0, last), port)];
+        let own = [Locator::udp_v4(Ipv4Addr::LOCALHOST, 7898)];
+        assert!(receives_at(&own, &at(1, 7898), true));
+        assert!(!receives_at(&own, &at(1, 7900), true));
+        assert!(!receives_at(&own, &at(2, 7898), false));
+        assert!(receives_at(&at(2, 7898), &at(2, 7898), false));
+    }
 
     #[test]
     fn a_program_does_without_a_daemon_that_is_not_there() {

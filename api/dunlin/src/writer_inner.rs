@@ -21,6 +21,7 @@ use crate::status::{
 use crate::topic::TopicInner;
 use dunlin_buf::BufPool;
 use dunlin_cdr::Representation;
+use dunlin_core::defaults::LARGE_SAMPLE;
 use dunlin_core::{Duration, EntityId, Guid, InstanceHandle, SequenceNumber};
 use dunlin_discovery::EndpointLocators;
 use dunlin_driver::{AtMark, Patience};
@@ -35,9 +36,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 /// Octets of send buffers a writer keeps for reuse.
 const RETAINED_BUFFERS: usize = 8 << 20;
-
-/// From this size on a sample waits for room before it is serialized.
-const LARGE: usize = 64 << 10;
 
 #[derive(Default)]
 pub(crate) struct WriterStatuses {
@@ -419,7 +417,7 @@ impl WriterInner {
 
     /// A sample was serialized to so many octets.
     pub(crate) fn note_len(&self, len: usize) {
-        let large = len >= LARGE;
+        let large = len >= LARGE_SAMPLE;
         if self.large.load(Relaxed) != large {
             self.large.store(large, Relaxed);
         }

@@ -35,7 +35,7 @@ impl Locators {
     }
 
     /// Every unicast locator.
-    pub(crate) fn unicast(&self) -> impl Iterator<Item = &Locator> {
+    pub fn unicast(&self) -> impl Iterator<Item = &Locator> + Clone {
         self.metatraffic_unicast.iter().chain(&self.default_unicast)
     }
 }
@@ -210,7 +210,7 @@ impl DiscoveryConfig {
             initial_announcement_period: Duration::from_millis(100),
             locators: Locators::default(),
             source_ports: SourcePorts::default(),
-            opened_kinds: alloc::vec![LocatorKind::SHARED_MEMORY],
+            opened_kinds: defaults::OPENED_KINDS.to_vec(),
             initial_peers: Vec::new(),
             spdp_destinations: Vec::new(),
             broadcasts: false,

@@ -3,7 +3,7 @@
 use alloc::{collections::BTreeSet, vec::Vec};
 use core::net::IpAddr;
 
-use dunlin_core::{Locator, LocatorKind};
+use dunlin_core::{Locator, LocatorKind, are_on_one_host, is_on_this_host};
 
 use crate::config::{DiscoveryConfig, Locators};
 
@@ -28,15 +28,18 @@ fn is_at(locator: &Locator, (kind, ip): (LocatorKind, IpAddr)) -> bool {
 impl Reach {
     /// Judges an announcement of `announced` that came from `from`. An address that worked is kept while it is
     /// announced, so that a peer with several networks does not alternate between them. Another one has told of it if it came from
-    /// nowhere ([`Locator::INVALID`]): then it is on this host if it announces an address of it.
+    /// nowhere ([`Locator::INVALID`]): then what both announce decides, and where both have loopback, they are taken to be on one
+    /// host, as there may be no other way between them.
     pub(crate) fn learn(before: Option<Self>, announced: &Locators, from: Locator, own: &Locators) -> Self {
         let announces = |via: &(LocatorKind, IpAddr)| announced.unicast().any(|locator| is_at(locator, *via));
         let source = from.ip();
-        let own_address = |ip: IpAddr| own.unicast().any(|locator| locator.ip() == Some(ip));
+        let is_own = |ip: IpAddr| own.unicast().any(|locator| locator.ip() == Some(ip));
         let same_host = if from == Locator::INVALID {
-            announced.unicast().filter_map(Locator::ip).any(own_address)
+            let has_loopback = |locators: &Locators| locators.unicast().any(Locator::is_loopback);
+            are_on_one_host(announced.unicast(), own.unicast())
+                || (has_loopback(announced) && has_loopback(own))
         } else {
-            source.is_none_or(|ip| ip.is_loopback() || own_address(ip))
+            source.is_none_or(|ip| is_on_this_host(ip, is_own))
         };
         let via = before.and_then(|reach| reach.via).filter(announces);
         let via = via.or(source.map(|ip| (from.kind, ip)).filter(announces));

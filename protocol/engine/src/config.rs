@@ -67,7 +67,7 @@ impl ParticipantConfig {
             domain_tag: String::new(),
             locators: Locators::default(),
             source_ports: SourcePorts::default(),
-            opened_kinds: alloc::vec![LocatorKind::SHARED_MEMORY],
+            opened_kinds: defaults::OPENED_KINDS.to_vec(),
             initial_peers: Vec::new(),
             spdp_destinations: Vec::new(),
             broadcasts: false,

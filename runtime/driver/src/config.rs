@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration as StdDuration;
 
-use dunlin_core::{DomainId, Duration, Locator, PortParameters, defaults};
+use dunlin_core::{DomainId, Duration, Locator, PortParameters, defaults, is_on_this_host};
 use dunlin_engine::{DiscoveryRole, Quotas, Tuning};
 use dunlin_qos::DomainParticipantQos;
 use dunlin_shm::ShmConfig;
@@ -280,7 +280,7 @@ pub fn server_locators(server: &str, domain: DomainId) -> io::Result<Vec<Locator
 }
 
 /// The participant index of the daemon of a host if nobody has set another one: the last one that participants take by themselves.
-pub const DAEMON_INDEX: u32 = 119;
+pub const DAEMON_INDEX: u32 = defaults::MAX_PARTICIPANT_INDEX;
 
 /// Where the daemon of a host receives: `host`, `address`, `host:port` or `[address]:port`. Without a port, the one for discovery of
 /// [`DAEMON_INDEX`]; an empty text is this host, over loopback.
@@ -304,6 +304,19 @@ pub fn daemon_locators(daemon: &str, domain: DomainId, ports: &PortParameters) -
     let place = if has_port { daemon.to_owned() } else { format!("{daemon}:{}", port()?) };
     let named = |error: io::Error| io::Error::new(error.kind(), format!("daemon {daemon:?}: {error}"));
     Ok(place.to_socket_addrs().map_err(named)?.map(Locator::udp).collect())
+}
+
+/// The address of loopback at which the daemon is reached, if it is. No name is looked up.
+#[must_use]
+pub fn daemon_on_loopback(daemon: &str) -> Option<IpAddr> {
+    let has_port = |(_, port): &(&str, &str)| port.parse::<u16>().is_ok();
+    let host = daemon.rsplit_once(':').filter(has_port).map_or(daemon, |(host, _)| host);
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    let ip = match bare {
+        "" | "localhost" => Ipv4Addr::LOCALHOST.into(),
+        _ => daemon.parse().or_else(|_| bare.parse()).ok()?,
+    };
+    is_on_this_host(ip, |_| false).then_some(ip)
 }
 
 fn well_known(ip: IpAddr, domain: DomainId, ports: &PortParameters) -> Vec<Locator> {
@@ -384,6 +397,22 @@ mod tests {
         ] {
             let error = server_locators(server, 0).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_daemon_on_loopback_is_told_by_its_address() {
+        for (daemon, address) in [
+            ("", Some("127.0.0.1")),
+            (":7000", Some("127.0.0.1")),
+            ("localhost:7000", Some("127.0.0.1")),
+            ("127.0.0.9:7000", Some("127.0.0.9")),
+            ("::1", Some("::1")),
+            ("[::1]:7000", Some("::1")),
+            ("192.0.2.7", None),
+            ("host.example:7000", None),
+        ] {
+            assert_eq!(daemon_on_loopback(daemon), address.map(|it| it.parse().unwrap()), "{daemon}");
         }
     }
 

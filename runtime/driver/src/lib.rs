@@ -43,8 +43,8 @@ mod waiting;
 
 pub use clock::now;
 pub use config::{
-    DAEMON_INDEX, DriverConfig, JoinError, SERVER_PORT, TCP_PEER, daemon_locators, peer_locators,
-    server_locators, server_port,
+    DAEMON_INDEX, DriverConfig, JoinError, SERVER_PORT, TCP_PEER, daemon_locators, daemon_on_loopback,
+    peer_locators, server_locators, server_port,
 };
 pub use dunlin_host::{AtMark, Patience};
 pub use group_member::EventSink;

@@ -333,7 +333,7 @@ fn opened_kinds(transport: &dyn Transport) -> Vec<LocatorKind> {
     let own = transport.locators().default_unicast;
     let mut kinds: Vec<_> = own.iter().filter(|own| transport.opens(own)).map(|own| own.kind).collect();
     // What others announce of it is never the way to them where this participant has none.
-    kinds.push(LocatorKind::SHARED_MEMORY);
+    kinds.extend(defaults::OPENED_KINDS);
     kinds.sort_unstable();
     kinds.dedup();
     kinds

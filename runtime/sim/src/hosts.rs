@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Duration, GuidPrefix, Locator, LocatorKind, Path, Paths};
+use dunlin_core::{Duration, GuidPrefix, Locator, LocatorKind, Path, Paths, defaults, is_on_this_host};
 use dunlin_engine::{Event, Participant};
 
 use crate::node::{NodeId, prefix};
@@ -14,8 +14,6 @@ use crate::queue::Happening;
 use crate::traffic::Datagram;
 use crate::world::World;
 
-/// Longest datagram within a host, as the UDP transport has it.
-pub const WITHIN_HOST: usize = 65_000;
 /// Octets of the longest message through memory.
 pub(crate) const LONGEST_MESSAGE: usize = 256 << 10;
 /// Octets that a ring holds, of one sender to one receiver.
@@ -55,8 +53,8 @@ impl Paths for PathsOfNode {
             };
         }
         let own = |ip: IpAddr| lock(&self.addresses.0).values().any(|addresses| addresses.contains(&ip));
-        let same_host = to.ip().is_some_and(own);
-        let max_message = if same_host { WITHIN_HOST } else { 0 };
+        let same_host = to.ip().is_some_and(|ip| is_on_this_host(ip, own));
+        let max_message = if same_host { defaults::LONG_DATAGRAM } else { 0 };
         let in_frames = !same_host && to.to_socket_addr().is_some_and(|to| !to.ip().is_multicast());
         Path { max_message, same_host, in_frames, ..Path::unknown(to.kind) }
     }

@@ -48,7 +48,6 @@ mod world;
 
 pub use address::Nat;
 pub use commit::{commit, commit_in};
-pub use hosts::WITHIN_HOST;
 pub use network::NetworkConfig;
 pub use node::{Identity, NodeConfig, NodeId};
 pub use path::{Burst, Delay, PathConfig};

@@ -1,6 +1,6 @@
 //! The way from one node to another: what it is like, and what happens to each datagram on it.
 
-use dunlin_core::{Duration, MonoTime, Rng};
+use dunlin_core::{Duration, MonoTime, Rng, defaults};
 
 use crate::traffic::NetworkStats;
 
@@ -50,7 +50,7 @@ impl Default for PathConfig {
             corrupt_ppm: 0,
             rate: None,
             queue: 256 * 1024,
-            mtu: 65_507,
+            mtu: defaults::LARGEST_DATAGRAM,
             in_frames: false,
         }
     }

@@ -5,14 +5,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use dunlin_core::Locator;
+use dunlin_core::defaults::MAX_PARTICIPANT_INDEX;
 use dunlin_transport::Locators;
 use dunlin_udp::interface::{self, Interface};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 
 use crate::{Listen, TcpConfig};
 
-/// Well-known ports that are tried.
-const INDICES: u32 = 120;
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 256;
 /// Most addresses announced for each purpose.
@@ -102,7 +101,8 @@ impl Bound {
                 io::Error::new(error.kind(), text)
             }),
             Listen::Auto => {
-                let ports = (0..INDICES).filter_map(|n| config.ports.metatraffic_unicast(config.domain, n));
+                let own = |n| config.ports.metatraffic_unicast(config.domain, n);
+                let ports = (0..=MAX_PARTICIPANT_INDEX).filter_map(own);
                 ports
                     .chain([0])
                     .find_map(|port| bind_all(&addresses, port, true).ok())

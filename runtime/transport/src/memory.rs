@@ -6,14 +6,13 @@ use std::net::Ipv4Addr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 use dunlin_buf::{BufPool, Datagram, Outbox, SharedBytes};
+use dunlin_core::defaults::LARGEST_DATAGRAM;
 use dunlin_core::{DomainId, Locator, LocatorKind, PortParameters};
 
 use crate::{Channel, Locators, RecvMode, SendMode, SendReport, Transport, closed};
 
 /// Datagrams a channel holds before it is full.
 const QUEUE: usize = 1024;
-/// Largest datagram, as with UDP.
-const MAX_DATAGRAM: usize = 65_507;
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 0, 1);
 
 /// A network; every transport attached to it reaches every other.
@@ -139,7 +138,7 @@ impl MemoryTransport {
     }
 
     fn send_to(&self, datagram: &Datagram<'_>, destination: &Locator, mode: SendMode) -> SendReport {
-        if datagram.len() > MAX_DATAGRAM {
+        if datagram.len() > LARGEST_DATAGRAM {
             return SendReport { failed: 1, ..SendReport::default() };
         }
         let mut bytes = Vec::with_capacity(datagram.len());
@@ -213,6 +212,6 @@ impl Transport for MemoryTransport {
     }
 
     fn max_message_size(&self) -> usize {
-        MAX_DATAGRAM
+        LARGEST_DATAGRAM
     }
 }

@@ -9,14 +9,13 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
 
+use dunlin_core::defaults::MAX_PARTICIPANT_INDEX;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::interface::{self, Interface};
 use crate::sys::{self, IntOption};
 use crate::{Family, ParticipantIndex, UdpConfig};
 
-/// Highest participant index whose ports lie inside the block of the domain (RTPS 2.5 §9.6.2.3).
-const MAX_INDEX: u32 = 119;
 /// Attempts to find a port that is free in both IP versions.
 const EPHEMERAL_ATTEMPTS: usize = 64;
 
@@ -128,7 +127,7 @@ pub(crate) fn unicast(config: &UdpConfig, addresses: &[(Family, IpAddr)]) -> io:
             })
         }
         ParticipantIndex::Auto => {
-            for (meta, data) in (0..=MAX_INDEX).map_while(|index| ports(config, index)) {
+            for (meta, data) in (0..=MAX_PARTICIPANT_INDEX).map_while(|index| ports(config, index)) {
                 match bind(meta, data) {
                     Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
                     result => return result,
@@ -227,7 +226,7 @@ mod tests {
     #[test]
     fn beyond_the_last_index_any_port_does() {
         let config = config(22_000);
-        let all: Vec<Bound> = (0..=MAX_INDEX).map(|_| bind(&config).unwrap()).collect();
+        let all: Vec<Bound> = (0..=MAX_PARTICIPANT_INDEX).map(|_| bind(&config).unwrap()).collect();
         assert_eq!(all.last().unwrap().data.port, 22_000 + 11 + 2 * 119);
         let extra = bind(&config).unwrap();
         assert!(!(22_000..22_250).contains(&extra.meta.port));

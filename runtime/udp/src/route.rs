@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use dunlin_core::Locator;
+use dunlin_core::defaults::LARGEST_DATAGRAM;
+use dunlin_core::{Locator, is_on_this_host};
 use dunlin_transport::Locators;
 
 use crate::interface::{self, Interface};
@@ -13,8 +14,6 @@ const MAX_ADDRESSES: usize = 8;
 /// UDP and IP headers of each IP version.
 const HEADERS_V4: u32 = 28;
 const HEADERS_V6: u32 = 48;
-/// Largest UDP payload over IPv4.
-const MAX_PAYLOAD: u32 = 65_507;
 /// Indices of participants looked for on this host when no group can reach them.
 const LOCAL_INDICES: u32 = 20;
 
@@ -83,7 +82,7 @@ impl Routes {
     /// The largest datagram to a destination on this host; `None` for any other: what the own interface carries says nothing of
     /// switches and of the interface there, and a frame that is too long for those is lost without a word.
     pub(crate) fn within_host(&self, destination: IpAddr) -> Option<usize> {
-        let own = destination.is_loopback() || self.own.binary_search(&destination).is_ok();
+        let own = is_on_this_host(destination, |ip| self.own.binary_search(&ip).is_ok());
         // A host that has no other interface sends to groups through that of loopback.
         let within = own || (destination.is_multicast() && !self.leads_out);
         within.then_some(self.within_host)
@@ -218,13 +217,13 @@ fn own_addresses(all: &[Interface]) -> Vec<IpAddr> {
 fn smallest<'i>(config: &UdpConfig, interfaces: impl Iterator<Item = &'i Interface>) -> usize {
     let headers = if config.ipv6 { HEADERS_V6 } else { HEADERS_V4 };
     let mtu = interfaces.map(|interface| interface.mtu).min().unwrap_or(0);
-    mtu.saturating_sub(headers).min(MAX_PAYLOAD) as usize
+    (mtu.saturating_sub(headers) as usize).min(LARGEST_DATAGRAM)
 }
 
 fn max_message_size(config: &UdpConfig, chosen: &[Interface]) -> usize {
     let headers = if config.ipv6 { HEADERS_V6 } else { HEADERS_V4 };
     let smallest = chosen.iter().map(|interface| interface.mtu).min().unwrap_or(u32::MAX);
-    smallest.saturating_sub(headers).clamp(1024, MAX_PAYLOAD) as usize
+    (smallest.saturating_sub(headers) as usize).clamp(1024, LARGEST_DATAGRAM)
 }
 
 /// The groups, also while no interface can reach them: one may come up. On a host that has nothing but

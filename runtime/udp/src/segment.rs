@@ -9,13 +9,14 @@ use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use dunlin_buf::Datagram;
+use dunlin_core::defaults::LONG_DATAGRAM;
 
 use crate::sys::{self, IntOption};
 
 /// Most datagrams in one call: the limit of older kernels.
 const MAX_SEGMENTS: usize = 64;
 /// Most octets in one call: with headers it must stay within 64 KiB.
-const MAX_OCTETS: usize = 65_000;
+const MAX_OCTETS: usize = LONG_DATAGRAM;
 /// Most pieces in one call.
 pub(crate) const MAX_PARTS: usize = 256;
 /// Most destinations remembered as refused; the oldest is forgotten first.

@@ -1,7 +1,7 @@
 //! Whether two other participants can reach each other, as far as what they announce and what is seen from here shows.
 
 use crate::cause::Barrier;
-use dunlin_core::{Locator, LocatorKind};
+use dunlin_core::{Locator, are_on_one_host};
 use dunlin_discovery::{EndpointLocators, Locators, Standing};
 use std::net::IpAddr;
 
@@ -43,23 +43,20 @@ pub(super) fn barrier(sender: Side<'_>, receiver: Side<'_>, here: &Locators) -> 
     lists.filter_map(best).max()
 }
 
-fn unicast(locators: &Locators) -> impl Iterator<Item = Locator> {
-    locators.metatraffic_unicast.iter().chain(&locators.default_unicast).copied()
-}
-
 fn addresses(locators: &Locators) -> impl Iterator<Item = IpAddr> {
-    unicast(locators).filter_map(|locator| locator.ip())
+    locators.unicast().filter_map(Locator::ip)
 }
 
 /// What keeps datagrams of a participant from one place of another.
 fn obstacle(place: Locator, sender: Side<'_>, receiver: Side<'_>, here: &Locators) -> Option<Barrier> {
     let from = sender.announced;
     if let Some((host, _)) = place.shared_memory_inbox() {
-        let shares = memories(from).any(|own| own == host);
+        let mut memories = from.unicast().filter_map(Locator::shared_memory_inbox);
+        let shares = memories.any(|(own, _)| own == host);
         return if shares { None } else { Some(Barrier::Transport) };
     }
     // Who announces nothing may send by anything.
-    if unicast(from).next().is_some() && !unicast(from).any(|own| own.kind == place.kind) {
+    if from.unicast().next().is_some() && !from.unicast().any(|own| own.kind == place.kind) {
         return Some(Barrier::Transport);
     }
     // Of transports that are not known here nothing can be said.
@@ -67,7 +64,7 @@ fn obstacle(place: Locator, sender: Side<'_>, receiver: Side<'_>, here: &Locator
     if ip.is_unspecified() || on_one_host(sender, receiver) {
         return None;
     }
-    let own = || unicast(from).filter(|own| own.kind == place.kind).filter_map(|own| own.ip());
+    let own = || from.unicast().filter(|own| own.kind == place.kind).filter_map(Locator::ip);
     if ip.is_loopback() || (own().next().is_some() && own().all(|own| own.is_loopback())) {
         return Some(Barrier::Loopback);
     }
@@ -75,21 +72,10 @@ fn obstacle(place: Locator, sender: Side<'_>, receiver: Side<'_>, here: &Locator
     if way || is_routed(ip, sender, receiver, here) { None } else { Some(Barrier::Network) }
 }
 
-/// The hosts whose memory a participant shares.
-fn memories(locators: &Locators) -> impl Iterator<Item = [u8; 8]> {
-    let memories = unicast(locators).filter(|locator| locator.kind == LocatorKind::SHARED_MEMORY);
-    memories.filter_map(|locator| Some(locator.shared_memory_inbox()?.0))
-}
-
 /// Whether both are on one host, be it this one.
 fn on_one_host(one: Side<'_>, other: Side<'_>) -> bool {
-    let shared_address = || {
-        addresses(one.announced)
-            .filter(|ip| !ip.is_loopback())
-            .any(|ip| addresses(other.announced).any(|it| it == ip))
-    };
-    let shared_memory = || memories(one.announced).any(|host| memories(other.announced).any(|it| it == host));
-    (one.same_host && other.same_host) || shared_address() || shared_memory()
+    let by_announcement = || are_on_one_host(one.announced.unicast(), other.announced.unicast());
+    (one.same_host && other.same_host) || by_announcement()
 }
 
 /// Whether a router between the two networks shows: who judges is in that of one of them alone, and the other, in the other
@@ -125,6 +111,8 @@ fn network(ip: IpAddr) -> (&'static str, u64) {
 
 #[cfg(test)]
 mod tests {
+    use dunlin_core::LocatorKind;
+
     use super::*;
 
     fn at(texts: &[&str]) -> Vec<Locator> {

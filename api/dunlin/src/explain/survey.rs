@@ -336,7 +336,7 @@ impl<'a> View<'a> {
         if participants.is_empty() && ignored_participants.is_empty() {
             causes.push(Cause::Alone);
         }
-        let known = participants.iter().filter(|known| known.verified).map(|known| &*known.data);
+        let known = participants.iter().filter(|known| known.verified);
         let servers = &self.participant.servers;
         causes.extend(servers.silent(known).into_iter().map(|name| {
             if servers.is_daemon() {

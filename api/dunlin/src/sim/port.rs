@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
+use dunlin_core::defaults::{LARGEST_DATAGRAM, MAX_PARTICIPANT_INDEX};
 use dunlin_core::{DomainId, Locator, LocatorKind, MonoTime};
 use dunlin_driver::machine::{Pump, Sockets};
 use dunlin_driver::{DriverConfig, JoinError, ReceiveConfig};
@@ -17,12 +18,8 @@ use dunlin_udp::{MulticastUse, ParticipantIndex, UdpConfig};
 
 use crate::mutex::lock;
 
-/// Largest datagram, as with UDP.
-const MAX_DATAGRAM: usize = 65_507;
 /// Ports of participants without an index begin here.
 const EPHEMERAL: u16 = 40_000;
-/// As many indices are tried as the UDP transport tries.
-const MAX_INDEX: u32 = 120;
 
 /// What a port needs of the machine that has it.
 pub(crate) trait PortHost: Send + Sync + Sized + 'static {
@@ -89,7 +86,7 @@ fn index(udp: &UdpConfig, taken: &[u32]) -> Option<u32> {
     let free = |index: &u32| !taken.contains(index);
     match udp.participant_index {
         ParticipantIndex::Fixed(index) => Some(index).filter(free),
-        ParticipantIndex::Auto | ParticipantIndex::Ephemeral => (0..MAX_INDEX).find(free),
+        ParticipantIndex::Auto | ParticipantIndex::Ephemeral => (0..=MAX_PARTICIPANT_INDEX).find(free),
     }
 }
 
@@ -110,7 +107,7 @@ impl<H: PortHost> SimPort<H> {
         let out_of_ports = |index| JoinError::OutOfPorts { domain, index };
         let fixed = match udp.participant_index {
             ParticipantIndex::Fixed(index) => index,
-            _ => MAX_INDEX,
+            _ => MAX_PARTICIPANT_INDEX,
         };
         let index = index(udp, taken).ok_or(out_of_ports(fixed))?;
         let (meta, data) = unicast_ports(udp, index).ok_or(out_of_ports(index))?;
@@ -232,7 +229,7 @@ impl<H: PortHost> Transport for SimPort<H> {
             for to in datagram.destinations() {
                 if !self.carries(to) {
                     report.skipped += 1;
-                } else if bytes.len() > MAX_DATAGRAM {
+                } else if bytes.len() > LARGEST_DATAGRAM {
                     report.failed += 1;
                 } else {
                     self.send_one(&bytes, *to);
@@ -267,7 +264,7 @@ impl<H: PortHost> Transport for SimPort<H> {
     }
 
     fn max_message_size(&self) -> usize {
-        MAX_DATAGRAM
+        LARGEST_DATAGRAM
     }
 
     fn stats(&self) -> TransportStats {

@@ -3,7 +3,9 @@
 use alloc::{string::String, vec::Vec};
 use core::cell::Cell;
 
-use dunlin_core::{Behaviour, Duration, EntityId, Guid, GuidPrefix, Locator, ProtocolVersion, VendorId};
+use dunlin_core::{
+    Behaviour, Duration, EntityId, Guid, GuidPrefix, Locator, ProtocolVersion, VendorId, defaults,
+};
 use dunlin_qos::{Property, UserData};
 use dunlin_wire::{Endianness, ParameterList, ParameterListBuilder, pid};
 
@@ -15,8 +17,6 @@ use crate::{
 
 /// What a participant that announces no lease gets (RTPS 2.5 §9.6.3.2).
 const DEFAULT_LEASE: Duration = Duration::from_secs(100);
-/// A participant with a shorter one would not be known long enough for anything: nobody asks for that but in another's name.
-const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 
 /// Reads an announcement from a payload. `source` is the vendor in the message header, which decides whether vendor
 /// parameters mean something. `left_out` counts the entries of lists for which there was no room.
@@ -67,7 +67,7 @@ pub(crate) fn decode_participant(
         let value = Value::new(parameter.value, list.endianness(), rules);
         read_parameter(&mut data, parameter.pid, value)?;
     }
-    if data.lease_duration < SHORTEST_LEASE {
+    if data.lease_duration < defaults::SHORTEST_LEASE {
         return Err(DecodeError::Malformed);
     }
     Ok(data)

@@ -13,6 +13,7 @@ use crate::emit::Framing;
 use crate::{Change, WriterHistory};
 use alloc::vec::Vec;
 use dunlin_buf::Outbox;
+use dunlin_core::defaults::LONG_DATAGRAM;
 use dunlin_core::{Behaviour, EntityId, Locator, MonoTime, Path, SequenceNumber, VendorId};
 use dunlin_wire::{Heartbeat, MessageBuilder, size};
 
@@ -20,8 +21,6 @@ use dunlin_wire::{Heartbeat, MessageBuilder, size};
 const TAIL: usize = size::HEARTBEAT_OF_GROUP + size::HEARTBEAT_FRAG + size::ECHO_REQUEST;
 /// Octets of a datagram besides the data.
 const AROUND: usize = size::HEADER + size::INFO_DST + TAIL;
-/// Longest datagram, a little less than UDP has.
-const LONGEST: usize = 65_000;
 
 /// A change that never arrived whole so often is repaired in fragments: there may be no room for long datagrams where they arrive.
 const WHOLE_REPAIRS: u32 = 3;
@@ -100,7 +99,7 @@ impl Writer {
         if !self.readers.iter().all(|proxy| proxy.cfg.vendor.does(Behaviour::AcceptsLargeDatagrams)) {
             return as_usual;
         }
-        let room = self.transmission.window().longest().unwrap_or(LONGEST).min(LONGEST);
+        let room = self.transmission.window().longest().unwrap_or(LONG_DATAGRAM).min(LONG_DATAGRAM);
         let sizes = self.fragment_routes().iter().map(|to| self.datagram_to(to));
         let said = sizes.min().unwrap_or(0).min(room);
         if said > usual {
@@ -170,7 +169,8 @@ impl Writer {
         }
         let to = group.map_or(proxy.directed(), core::slice::from_ref);
         let longest = to.iter().map(|to| self.datagram_to(to)).min().unwrap_or(0);
-        let longest = longest.min(self.transmission.window().longest().unwrap_or(LONGEST)).min(LONGEST);
+        let longest =
+            longest.min(self.transmission.window().longest().unwrap_or(LONG_DATAGRAM)).min(LONG_DATAGRAM);
         self.carried(to, longest)
     }
 

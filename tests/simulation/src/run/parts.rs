@@ -3,7 +3,7 @@
 
 use std::net::Ipv4Addr;
 
-use dunlin_core::{Duration, Locator, domain_ports};
+use dunlin_core::{Duration, Locator, defaults, domain_ports};
 use dunlin_engine::{
     DiscoveryRole, Locators, ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER, RelayConfig, Shaping,
 };
@@ -13,7 +13,7 @@ use super::{Run, router};
 use crate::scenario::{Ms, Part, Scenario};
 
 /// Daemons receive at the ports of this participant of a host.
-const DAEMON_INDEX: u32 = 119;
+const DAEMON_INDEX: u32 = defaults::MAX_PARTICIPANT_INDEX;
 /// A server introduces two that know each other already again after so long at most (docs/architectures.md).
 const INTRODUCED_AGAIN: Ms = 30_000;
 

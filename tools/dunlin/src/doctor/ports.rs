@@ -2,14 +2,14 @@
 
 use super::report::Report;
 use dunlin::Config;
-use dunlin::host::PortParameters;
+use dunlin::host::{MAX_PARTICIPANT_INDEX, PortParameters};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
 /// Participant indices that are looked at.
-const INDICES: u32 = 120;
+const INDICES: u32 = MAX_PARTICIPANT_INDEX + 1;
 
 fn bind(port: u16, shared: bool) -> io::Result<()> {
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
