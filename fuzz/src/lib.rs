@@ -1,5 +1,6 @@
 //! What the fuzz targets do with their input, as plain functions: a finding is a panic. The targets only pass octets on,
 //! so the seeds and every input that once failed also run as ordinary tests.
+#![forbid(unsafe_code)]
 
 mod cdr;
 mod configuration;

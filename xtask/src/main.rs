@@ -1,7 +1,7 @@
 //! Development tasks: `cargo xtask deps` checks the arrows between layers and between modules, `cargo xtask deps --modules engine`
 //! prints those of one crate, `cargo xtask tidy`
-//! checks file and function lengths, purity, the clause lines of protocol files, the code blocks of README and docs, and the
-//! conformance table, which
+//! checks file and function lengths, purity, the clause lines of protocol files, who asks for a vendor, the code blocks of README and
+//! docs, and the conformance table, which
 //! `cargo xtask conformance` writes. `cargo xtask conformance --results LOG...` looks up in the output of `cargo test`
 //! whether the tests of the table have passed. `cargo xtask evidence` says which proofs are missing or too old.
 //! `cargo xtask unit` runs all tests.
@@ -12,8 +12,10 @@ mod conformance;
 mod deps;
 mod evidence;
 mod functions;
+mod imports;
 mod tidy;
 mod unit;
+mod vendors;
 
 use anyhow::{Result, bail};
 use std::path::Path;

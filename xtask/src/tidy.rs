@@ -7,7 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const FOLDERS: &[&str] = &[
-    "derive", "protocol", "runtime", "idl", "api", "services", "tools", "apps", "bindings", "tests", "xtask",
+    "derive", "protocol", "runtime", "idl", "api", "services", "tools", "apps", "bindings", "tests", "fuzz",
+    "xtask",
 ];
 const FILE_LINES: usize = 800;
 const FUNCTION_LINES: usize = 70;
@@ -25,6 +26,11 @@ const CLAUSE_CRATES: &[&str] = &[
     "protocol/discovery",
     "protocol/qos",
 ];
+/// Folders whose code treats all vendors alike, but for what the table says. The others are about what vendors do.
+const VENDOR_FOLDERS: &[&str] =
+    &["derive", "protocol", "runtime", "idl", "api", "services", "tools", "apps", "bindings"];
+/// Folders whose imports stand in groups.
+const IMPORT_FOLDERS: &[&str] = &[];
 /// Words that break the purity rule of `protocol/` wherever they stand in code.
 const IMPURE: &[&str] = &[
     "HashMap",
@@ -58,6 +64,7 @@ pub fn check(root: &Path) -> Result<()> {
         check_lengths(source, &found, &allowed, &mut findings);
         check_header(source, &mut findings);
         check_purity(source, &mut findings);
+        check_style(source, &mut findings)?;
         if in_any(&source.path, &["protocol"]) && !is_test_file(&source.path) {
             protocol_lengths.extend(found.iter().map(|f| f.lines));
         }
@@ -174,7 +181,7 @@ fn missing_paths(root: &Path, page: &str) -> Result<Vec<String>> {
 fn paths_in(text: &str) -> Vec<&str> {
     let is_path = |code: &&str| {
         let folder = code.split_once('/').map(|(folder, _)| folder);
-        let known = |folder: &str| FOLDERS.contains(&folder) || ["docs", "fuzz", "scripts"].contains(&folder);
+        let known = |folder: &str| FOLDERS.contains(&folder) || ["docs", "scripts"].contains(&folder);
         folder.is_some_and(known) && !code.contains(char::is_whitespace)
     };
     text.lines().flat_map(|line| line.split('`').skip(1).step_by(2)).filter(is_path).collect()
@@ -211,6 +218,17 @@ fn check_purity(source: &Source, findings: &mut Vec<String>) {
             findings.push(format!("{}:{}: {word} breaks the purity rule", source.path, number + 1));
         }
     }
+}
+
+fn check_style(source: &Source, findings: &mut Vec<String>) -> Result<()> {
+    let (path, text) = (&source.path, &source.text);
+    if in_any(path, VENDOR_FOLDERS) && !is_test_file(path) {
+        findings.extend(crate::vendors::findings(path, text)?);
+    }
+    if in_any(path, IMPORT_FOLDERS) {
+        findings.extend(crate::imports::findings(path, text)?);
+    }
+    Ok(())
 }
 
 fn has_word(line: &str, word: &str) -> bool {

@@ -1,6 +1,7 @@
 //! What Dunlin's programs have in common: how they end, what they print, and who may see their pages.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 
 mod output;
 #[cfg(feature = "page")]
