@@ -84,6 +84,7 @@ pub(super) fn pair_alone<'a>(run: &'a Run<'_>, w: usize, r: usize) -> Pair<'a> {
         requested,
         by_writer: writer.meetings.of(reader.guid),
         by_reader: reader.meetings.of(writer.guid),
+        created: reader.created,
         inactive: silences(run, writer, reader),
         received: reader.received.get(&w),
         looks: &reader.looks,

@@ -52,6 +52,8 @@ pub struct Pair<'a> {
     pub by_writer: &'a [Span],
     /// When the reader had matched the writer.
     pub by_reader: &'a [Span],
+    /// When the reader was created. What the writer has met before is another life under the same name.
+    pub created: Nanos,
     /// When the writer did not wait for the reader.
     pub inactive: Vec<Span>,
     /// What was taken.
@@ -336,12 +338,13 @@ impl Pair<'_> {
         all && !self.durable() && matches!(reason, Reason::Released | Reason::Parted)
     }
 
-    /// Whether the coherent set of a change had begun before they met for the first time: its rest is not for the reader.
+    /// Whether the coherent set of a change had begun before they met for the first time: its rest is not for a volatile reader.
     fn came_in_the_middle(&self, number: u64) -> bool {
-        let [(met, _)] = self.by_writer else { return false };
+        let mut own = self.by_writer.iter().filter(|(from, _)| *from >= self.created);
+        let (Some((met, _)), None) = (own.next(), own.next()) else { return false };
         let set = self.change(number).and_then(|change| change.set);
         let begun = |earlier: &Written| earlier.set == set && earlier.at <= *met;
-        self.requested.coherent && set.is_some() && self.changes.iter().any(begun)
+        self.requested.coherent && !self.durable() && set.is_some() && self.changes.iter().any(begun)
     }
 
     /// What a reader that keeps nothing to itself is owed.
@@ -381,7 +384,7 @@ impl Pair<'_> {
                 let wanted = self.requested.wants(change.key, *number);
                 change.kind == ChangeKind::Alive && wanted && new(change)
             };
-            !self.taken(*number) && self.change(*number).is_some_and(due)
+            !self.taken(*number) && self.change(*number).is_some_and(due) && !self.came_in_the_middle(*number)
         };
         (first..=last).filter(wanted).count() as u64
     }
@@ -410,6 +413,7 @@ mod tests {
         requested: Qos,
         by_writer: Vec<Span>,
         by_reader: Vec<Span>,
+        created: Nanos,
         inactive: Vec<Span>,
         received: Received,
         looks: Vec<Nanos>,
@@ -437,6 +441,7 @@ mod tests {
                 requested,
                 by_writer,
                 by_reader,
+                created: 0,
                 inactive: Vec::new(),
                 received,
                 looks: Vec::new(),
@@ -458,6 +463,7 @@ mod tests {
                 requested: &self.requested,
                 by_writer: &self.by_writer,
                 by_reader: &self.by_reader,
+                created: self.created,
                 inactive: self.inactive.clone(),
                 received: Some(&self.received),
                 looks: &self.looks,
@@ -555,6 +561,23 @@ mod tests {
         assert_eq!(must(35, true), 0);
         assert_eq!(must(35, false), 1, "who does not ask for coherent access gets the rest");
         assert_eq!(must(25, true), 1);
+    }
+
+    #[test]
+    fn a_best_effort_reader_is_not_told_of_the_rest_of_a_set_that_had_begun_before_they_met() {
+        // A sample from before the set had waited for others, and is sent when they have met.
+        let must = |met: &[Span], created: Nanos| {
+            let mut story = Story::new((1..=10).filter(|n| !(3..=5).contains(n)));
+            story.by_writer = met.to_vec();
+            story.created = created;
+            (story.offered.reliable, story.requested.reliable) = (false, false);
+            (story.offered.coherent, story.requested.coherent) = (true, true);
+            story.changes[2..5].iter_mut().for_each(|change| change.set = Some(0));
+            story.verdict().0
+        };
+        assert_eq!((must(&[(35, None)], 20), must(&[(25, None)], 20)), (0, 3));
+        let twice = [(5, Some(15)), (35, None)];
+        assert_eq!((must(&twice, 20), must(&twice, 0)), (0, 3), "another life, and one that was lost alone");
     }
 
     #[test]
