@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{
-    Duration, EntityId, Guid, GuidPrefix, InstanceHandle, Locator, Misbehaviour, MonoTime, Now,
+    Behaviour, Duration, EntityId, Guid, GuidPrefix, InstanceHandle, Locator, Misbehaviour, MonoTime, Now,
     SequenceNumber, VendorId, WallTime,
 };
 use dunlin_rtps::{
@@ -268,10 +268,14 @@ pub(crate) fn match_writer(
     entity: EntityId,
     out: &mut Outbox,
 ) {
+    let announces_endpoints =
+        [EntityId::SEDP_PUBLICATIONS_WRITER, EntityId::SEDP_SUBSCRIPTIONS_WRITER].contains(&entity);
     let proxy = WriterProxyConfig {
         guid: Guid::new(peer.prefix, entity),
         reliable: true,
         durable: true,
+        // One datagram in its name ends no endpoint. Others may announce what they wrote much later.
+        only_announced: announces_endpoints && peer.vendor.does(Behaviour::SpeaksDunlin),
         unicast: peer.locators.metatraffic_unicast.clone(),
         multicast: peer.locators.metatraffic_multicast.clone(),
         vendor: peer.vendor,

@@ -26,6 +26,7 @@ pub(crate) fn reader_proxy(remote: &DiscoveredReader) -> ReaderProxyConfig {
 /// What a local reader needs to know of a matched writer; `wants_history` says whether the reader is durable.
 pub(crate) fn writer_proxy(remote: &DiscoveredWriter, wants_history: bool) -> WriterProxyConfig {
     WriterProxyConfig {
+        only_announced: false,
         guid: remote.guid,
         reliable: remote.qos.reliability.kind == ReliabilityKind::Reliable,
         durable: wants_history && remote.qos.durability.kind > DurabilityKind::Volatile,

@@ -1,9 +1,13 @@
 //! Numbers and counts in somebody else's name: Cyclone DDS#1854, OpenDDS#4302, Fast DDS#3931. Without DDS Security a
 //! forger that knows the names can do harm; the stream comes back.
 
-use dunlin_core::{Duration, EntityId, SequenceNumber, SequenceNumberSet};
+use std::sync::Arc;
+
+use dunlin_core::{Duration, EntityId, SequenceNumber, SequenceNumberSet, StatusInfo};
+use dunlin_qos::DataWriterQos;
 use dunlin_wire::{AckNack, DataSpec, Gap, Heartbeat, PayloadSpec};
 
+use crate::announcements::endpoint;
 use crate::target::{HUGE, Target};
 
 impl Target {
@@ -33,13 +37,69 @@ impl Target {
     }
 }
 
+/// The writer is asked, and has everything.
 #[test]
-fn a_heartbeat_that_skips_everything_is_told_and_taken_back() {
+fn a_heartbeat_that_skips_everything_is_asked_about() {
     let mut target = Target::new();
-    let bytes = target.heartbeat(HUGE, HUGE, 500);
-    target.attack(&bytes).is_small();
-    assert!(target.reader.stats().lost > 1 << 61, "the application is told");
-    target.recovers();
+    let (writer, reader) = (Arc::clone(&target.peer_writer), Arc::clone(&target.reader));
+    for round in 0..200_i64 {
+        let bytes = target.heartbeat(HUGE + round, HUGE + round, 500 + round as i32);
+        target.attack(&bytes).is_small();
+        if round % 10 == 0 {
+            target.net.write(1, &writer, 3, b"goes on").expect("no limits");
+        }
+        target.net.run(Duration::from_millis(20));
+    }
+    assert_eq!((target.net.take(0, &reader).len(), target.reader.stats().lost), (20, 0));
+    target.still_talks();
+}
+
+/// Somebody else announces in the name of the peer that its endpoints are gone or changed, or skips what it announced.
+#[test]
+fn what_ends_an_endpoint_is_announced_by_its_participant() {
+    let mut target = Target::new();
+    let sedp = [EntityId::SEDP_PUBLICATIONS_WRITER, EntityId::SEDP_SUBSCRIPTIONS_WRITER];
+    let endpoints = [target.peer_writer.guid(), target.peer_reader.guid()];
+    let next = target.next_announcements();
+    for round in 0..100_i64 {
+        for ((writer_id, guid), next) in sedp.into_iter().zip(endpoints).zip(next) {
+            let status = StatusInfo(StatusInfo::DISPOSED | StatusInfo::UNREGISTERED);
+            let inline_qos = dunlin_wire::inline_qos_for_status(status, Some(&guid.to_bytes()));
+            let elsewhere = endpoint(guid, "Elsewhere").finish();
+            let payload =
+                if round % 2 == 0 { PayloadSpec::None } else { PayloadSpec::Data(elsewhere.into()) };
+            let gone = target.forge(|message| {
+                message.data(&DataSpec {
+                    reader_id: EntityId::UNKNOWN,
+                    writer_id,
+                    writer_sn: next.plus(round),
+                    inline_qos: if round % 2 == 0 { &inline_qos } else { &[] },
+                    payload,
+                });
+            });
+            target.attack(&gone).is_small();
+            let skipped = target.forge(|message| {
+                message.heartbeat(&Heartbeat {
+                    reader_id: EntityId::UNKNOWN,
+                    writer_id,
+                    first_sn: SequenceNumber(HUGE),
+                    last_sn: SequenceNumber(HUGE),
+                    count: i32::MAX / 2,
+                    final_flag: false,
+                    liveliness_flag: false,
+                    group: None,
+                });
+            });
+            target.attack(&skipped).is_small();
+        }
+        target.net.run(Duration::from_millis(100));
+        assert_eq!((target.reader.matched_writers().len(), target.writer.matched_readers().len()), (1, 1));
+    }
+    target.still_talks();
+    let (more, qos) = (Arc::clone(&target.reader), DataWriterQos::default().reliable());
+    target.net.writer(1, "In", &qos);
+    target.net.settle();
+    assert_eq!(more.matched_writers().len(), 2, "what the peer announces itself takes effect");
 }
 
 #[test]

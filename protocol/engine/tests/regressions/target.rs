@@ -11,7 +11,8 @@ use dunlin_core::{
 use dunlin_engine::{Event, Output, ParticipantStats, ReaderSlot, SourcePorts, WriterSlot};
 use dunlin_qos::{DataReaderQos, DataWriterQos};
 use dunlin_wire::{
-    AckNack, DataSpec, Header, Message, MessageBuilder, ParameterListBuilder, PayloadSpec, Submessage,
+    AckNack, DataSpec, Header, Heartbeat, Message, MessageBuilder, ParameterListBuilder, PayloadSpec,
+    Submessage,
 };
 
 use crate::common::{Net, config, unpack};
@@ -169,6 +170,16 @@ impl Target {
         let bytes = self.forge(|message| {
             let reader_id = EntityId::UNKNOWN;
             message.data(&DataSpec { reader_id, writer_id, writer_sn, inline_qos: &[], payload });
+            message.heartbeat(&Heartbeat {
+                reader_id,
+                writer_id,
+                first_sn: writer_sn,
+                last_sn: writer_sn,
+                count: 10_000 + (writer_sn.0 as i32 & 0x3fff),
+                final_flag: true,
+                liveliness_flag: false,
+                group: None,
+            });
         });
         self.attack(&bytes)
     }

@@ -9,6 +9,8 @@ use dunlin_wire::{AckNack, Echo, MessageBuilder, NackFrag};
 
 /// Most NACK_FRAG in one message, so that it stays within any path's MTU.
 const MAX_NACK_FRAGS: usize = 16;
+/// Least time between questions that any datagram may cause.
+const QUIET: Duration = Duration::from_millis(10);
 /// Longest time between ACKNACKs that say nothing new.
 const MAX_QUIET: Duration = Duration::from_millis(64);
 /// Longest time between requests to a writer that does not react.
@@ -64,16 +66,30 @@ impl Reader {
         self.wake_for(index);
     }
 
-    /// While data arrives from a writer that was never heard otherwise, what came before the data is unknown: ask now.
+    /// While data arrives from a writer that was never heard otherwise, what came before the data is unknown: ask now. What it has
+    /// to announce it mostly announces with the data: ask if it does not.
     pub(super) fn ask_if_unheard(&mut self, now: Now, index: usize, out: &mut Outbox) {
         let Some(proxy) = self.writers.get_mut(index) else { return };
-        if !proxy.reliable || proxy.synced || proxy.store.is_empty() {
+        let awaits = proxy.awaits_announcement();
+        if !proxy.reliable || proxy.store.is_empty() || (proxy.synced && !awaits) {
             return;
         }
-        let quiet = Duration::from_millis(10);
-        let at = proxy.ack.sent_at.map_or(now.mono, |at| at.plus(quiet));
+        let at = match proxy.ack.sent_at {
+            _ if awaits => now.mono.plus(QUIET),
+            Some(sent_at) => sent_at.plus(QUIET),
+            None => now.mono,
+        };
         arm(&mut proxy.ack.preemptive_due, at);
         self.acknowledge_if_due(now.mono, index, out);
+    }
+
+    /// A HEARTBEAT says that changes are gone of which nothing was known: ask for them until it is clear.
+    pub(super) fn ask_what_is_gone(&mut self, now: MonoTime, index: usize, out: &mut Outbox) {
+        let Some(proxy) = self.writers.get_mut(index) else { return };
+        let ack = &mut proxy.ack;
+        ack.preemptive_interval = QUIET;
+        arm(&mut ack.preemptive_due, ack.sent_at.map_or(now, |sent_at| sent_at.plus(QUIET)));
+        self.acknowledge_if_due(now, index, out);
     }
 
     /// While a GAP about what is expected waits for a HEARTBEAT that reaches as far, ask for one.

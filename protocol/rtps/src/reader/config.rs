@@ -71,6 +71,8 @@ pub struct WriterProxyConfig {
     pub reliable: bool,
     /// Both sides are durable: the history is expected.
     pub durable: bool,
+    /// A change is shown once a HEARTBEAT has announced it, for which the writer is asked; one that a HEARTBEAT does not reach is dropped.
+    pub only_announced: bool,
     /// Where ACKNACKs go.
     pub unicast: Vec<Locator>,
     /// Where ACKNACKs go when there is no unicast locator.

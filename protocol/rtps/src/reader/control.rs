@@ -46,6 +46,11 @@ impl Reader {
         let Some(proxy) = self.writers.get_mut(index) else { return false };
         let valid =
             heartbeat.first_sn >= SequenceNumber::FIRST && heartbeat.last_sn >= heartbeat.first_sn.previous();
+        if valid && !proxy.believes(now.mono, heartbeat.first_sn) {
+            self.stats.heartbeats_ignored = self.stats.heartbeats_ignored.saturating_add(1);
+            self.ask_what_is_gone(now.mono, index, out);
+            return false;
+        }
         if !valid || !proxy.heartbeats.accept(now.mono, heartbeat.count) {
             self.stats.heartbeats_ignored = self.stats.heartbeats_ignored.saturating_add(1);
             self.refused = Some(Misbehaviour::RepeatedCount);

@@ -10,6 +10,7 @@ mod reassembly;
 mod receive;
 mod room;
 mod store;
+mod suspect;
 mod writers;
 
 pub use config::{ReaderConfig, WriterProxyConfig};

@@ -2,6 +2,7 @@
 //! writer, so a HEARTBEAT that says less takes it back. It may also be older than the GAP: then the writer says again what will not
 //! come, if it still has it, and a HEARTBEAT behind that confirms it.
 
+use super::suspect::Suspect;
 use crate::lazy::Blank;
 use dunlin_core::{Duration, MonoTime, SequenceNumber, SnRange, SnRanges};
 
@@ -30,6 +31,7 @@ pub(super) struct PassedOver {
     passed_from: Option<SequenceNumber>,
     /// What GAPs have said that reached beyond all HEARTBEATs: from the first change that one of them named to the last.
     claim: Option<SnRange>,
+    pub(super) suspect: Suspect,
     /// Where the reader went back to last, and when for the first time.
     taken_back: Option<(SequenceNumber, MonoTime)>,
     /// What was taken back. It is asked for again, but nobody has lost it if it was irrelevant indeed and is gone.
@@ -42,6 +44,7 @@ impl Blank for PassedOver {
         skipped_from: None,
         passed_from: None,
         claim: None,
+        suspect: Suspect::NOTHING,
         taken_back: None,
         doubted: SnRanges::new(),
         until: MonoTime(0),
@@ -66,6 +69,7 @@ impl PassedOver {
     /// Something was delivered: what was passed over before is not taken back any more.
     pub(super) fn deliver(&mut self) {
         (self.skipped_from, self.passed_from) = (None, None);
+        self.suspect.contradict();
     }
 
     /// A GAP has named an interval that ends behind all HEARTBEATs.

@@ -288,7 +288,13 @@ impl WriterProxy {
     /// Whether a complete change is the next to deliver. Until a writer is heard, a volatile reader does not know
     /// whether even the very first change is meant for it.
     pub(super) fn is_next(&self, sn: SequenceNumber) -> bool {
-        sn == self.expected && (self.synced || self.resumed || self.cfg.durable)
+        let announced = !self.cfg.only_announced || sn <= self.announced;
+        sn == self.expected && announced && (self.synced || self.resumed || self.cfg.durable)
+    }
+
+    /// Whether changes wait for a HEARTBEAT that announces them.
+    pub(super) fn awaits_announcement(&self) -> bool {
+        self.cfg.only_announced && self.store.last_sn().is_some_and(|sn| sn > self.announced)
     }
 
     /// Whether the writer may not have met this volatile reader yet. Only one that directs what it says to one participant is sure
@@ -319,6 +325,7 @@ impl WriterProxy {
 
     /// The writer has changes from `first` to `last`.
     pub(super) fn announce(&mut self, now: MonoTime, first: SequenceNumber, last: SequenceNumber) {
+        self.drop_unannounced(last);
         self.take_back_skips(first, last);
         self.take_back_gaps(now, last.max(self.begins_after));
         if !self.resumed && !(self.synced && (self.started || self.told)) {

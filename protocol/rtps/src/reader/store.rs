@@ -36,6 +36,10 @@ impl OutOfOrder {
         self.changes.front().map(|change| change.sn)
     }
 
+    pub(crate) fn last_sn(&self) -> Option<SequenceNumber> {
+        self.changes.back().map(|change| change.sn)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }

@@ -83,6 +83,12 @@ impl Target {
         self.reader.on_gap(now, WRITER.prefix.into(), gap, &mut self.sink, &mut self.out);
     }
 
+    /// Everything up to a number out of reach is said to be gone, long enough for it to be believed.
+    fn skip(&mut self, micros: u64) {
+        self.on_heartbeat(at(micros), &heartbeat(HUGE, HUGE, 2));
+        self.on_heartbeat(at(micros + 10_000), &heartbeat(HUGE, HUGE, 3));
+    }
+
     pub(super) fn on_data(&mut self, now: Now, sn: i64) {
         let packet = sample(64);
         let data = data(sn, &packet);
@@ -122,11 +128,11 @@ fn huge_announcements_stay_intervals_at_the_reader() {
 #[test]
 fn a_stream_comes_back_after_somebody_announced_numbers_out_of_reach() {
     let forged: [fn(&mut Target); 3] = [
-        |target| target.on_heartbeat(at(10), &heartbeat(HUGE, HUGE, 2)),
-        |target| target.on_gap(at(10), &gap(3, HUGE, &[])),
+        |target| target.skip(10),
+        |target| target.on_gap(at(20_000), &gap(3, HUGE, &[])),
         |target| {
-            target.on_heartbeat(at(10), &heartbeat(HUGE, HUGE, 2));
-            target.on_data(at(11), HUGE);
+            target.skip(10);
+            target.on_data(at(20_000), HUGE);
         },
     ];
     for (n, forge) in forged.into_iter().enumerate() {
@@ -136,17 +142,96 @@ fn a_stream_comes_back_after_somebody_announced_numbers_out_of_reach() {
         target.on_data(at(2), 1);
         target.on_data(at(3), 2);
         forge(&mut target);
-        target.on_data(at(20), 3);
+        target.on_data(at(20_010), 3);
         assert!(!target.sink.got.contains(&3), "passed over");
         target.sent();
-        target.on_heartbeat(at(30), &heartbeat(1, 4, 3));
+        target.on_heartbeat(at(20_020), &heartbeat(1, 4, 4));
         let requested = target.sent().concat();
         let asks = |seen: &Seen| matches!(seen, Seen::Ack { bits, .. } if *bits == [3, 4]);
         assert_eq!(requested.iter().any(asks), n != 2, "{n}: {requested:?}");
-        (3..=5).for_each(|sn| target.on_data(at(40), sn));
+        (3..=5).for_each(|sn| target.on_data(at(20_030), sn));
         let tail: &[i64] = if n == 2 { &[HUGE, 5] } else { &[2, 3, 4, 5] };
         assert!(target.sink.got.ends_with(tail), "{n}: {:?}", target.sink.got);
     }
+}
+
+/// The writer goes on, or answers the question that this causes; a thousand such HEARTBEATs in a second change nothing.
+#[test]
+fn what_is_said_to_be_gone_out_of_the_blue_is_asked_for() {
+    for answers in [false, true] {
+        let mut target = Target::new(1, ReaderConfig::default());
+        target.match_writer(at(0), true);
+        target.on_heartbeat(at(1), &heartbeat(1, 2, 1));
+        target.on_data(at(2), 1);
+        target.on_data(at(3), 2);
+        target.sent();
+        let (mut asked, mut sn) = (0, 3);
+        for round in 0..1_000_u64 {
+            let now = at(20_000 + 1_000 * round);
+            target.on_heartbeat(now, &heartbeat(HUGE, HUGE, 5_000 + round as i32));
+            let question = target.sent().concat();
+            asked += u64::from(!question.is_empty());
+            if answers && !question.is_empty() {
+                target.on_heartbeat(now, &heartbeat(1, sn - 1, sn as i32));
+            } else if !answers && round % 15 == 0 {
+                target.on_data(now, sn);
+                sn += 1;
+            }
+        }
+        assert_eq!((target.sink.lost, target.sink.got.last()), (0, Some(&(sn - 1))), "{answers}");
+        assert!((50..=101).contains(&asked), "{asked}");
+    }
+}
+
+/// A writer that keeps its last change only has written others meanwhile, and nothing of them has come.
+#[test]
+fn what_is_gone_out_of_the_blue_is_lost_when_it_is_said_again() {
+    let mut target = Target::new(1, ReaderConfig::default());
+    target.match_writer(at(0), true);
+    target.on_heartbeat(at(1), &heartbeat(1, 2, 1));
+    target.on_data(at(2), 1);
+    target.on_data(at(3), 2);
+    target.sent();
+    target.on_heartbeat(at(20_000), &heartbeat(9, 9, 2));
+    assert_eq!(target.sent(), [[Seen::Dst(WRITER.prefix), Seen::Ack { base: 3, bits: vec![], ask: true }]]);
+    target.on_heartbeat(at(20_100), &heartbeat(9, 9, 3));
+    assert!(target.sink.lost == 0 && target.sent().is_empty());
+    target.timer(at(30_000));
+    assert_eq!(target.sent().len(), 1, "it is asked again");
+    target.on_heartbeat(at(30_100), &heartbeat(9, 9, 4));
+    assert_eq!(target.sent(), [[Seen::Dst(WRITER.prefix), Seen::Ack { base: 9, bits: vec![9], ask: false }]]);
+    target.on_data(at(30_200), 9);
+    assert_eq!((target.sink.got.clone(), target.sink.lost), (vec![1, 2, 9], 6));
+}
+
+/// Somebody else speaks in the name of a writer of announcements; then it speaks itself, and one that was cut off.
+#[test]
+fn what_takes_effect_only_when_it_is_announced_waits_for_that() {
+    let mut target = Target::new(1, ReaderConfig::default());
+    let writer = WriterProxyConfig {
+        guid: WRITER,
+        reliable: true,
+        durable: true,
+        only_announced: true,
+        unicast: vec![host(WRITER.prefix)],
+        ..Default::default()
+    };
+    target.reader.match_writer(at(0), writer, &mut target.out);
+    target.on_data(at(1), 1);
+    assert!(target.sink.got.is_empty());
+    target.on_heartbeat(at(1), &heartbeat(1, 1, 1));
+    assert_eq!(target.sink.got, [1]);
+    target.sent();
+    target.on_data(at(1_000), 2);
+    target.timer(at(11_000));
+    let question = [[Seen::Dst(WRITER.prefix), Seen::Ack { base: 2, bits: vec![], ask: true }]];
+    assert_eq!((target.sink.got.len(), target.sent()), (1, question.map(Vec::from).to_vec()));
+    target.on_heartbeat(at(11_100), &heartbeat(1, 1, 2));
+    assert_eq!(target.reader.stats().out_of_order_now, 0, "the writer has not written it");
+    target.on_heartbeat(at(11_200), &heartbeat(1, 2, 3));
+    assert_eq!(target.sink.got, [1], "it has now, and is asked for it");
+    target.on_data(at(11_300), 2);
+    assert_eq!(target.sink.got, [1, 2]);
 }
 
 #[test]
@@ -192,6 +277,7 @@ fn lost_changes_are_counted_and_not_enumerated() {
     target.on_heartbeat(at(1), &heartbeat(1, 1, 1));
     target.on_data(at(1), 1);
     target.on_heartbeat(at(2), &heartbeat(HUGE, HUGE, 2));
+    target.on_heartbeat(at(10_002), &heartbeat(HUGE, HUGE, 3));
     assert_eq!(target.sink.lost, HUGE as u64 - 2);
     let mut best_effort = Target::new(1, ReaderConfig { reliable: false, ..Default::default() });
     best_effort.match_writer(at(0), false);

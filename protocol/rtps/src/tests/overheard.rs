@@ -97,8 +97,10 @@ fn an_overheard_heartbeat_makes_an_unknown_durable_reader_count_no_loss() {
     let history = heartbeat(Some(&target), 4, 5, 3);
     target.receive(at(4), &history);
     assert_eq!((&target.sink.got[..], target.sink.lost), (&[4, 5][..], 0));
-    let later = heartbeat(Some(&target), 8, 8, 4);
-    target.receive(at(5), &later);
+    for (millis, count) in [(5, 4), (15, 5)] {
+        let later = heartbeat(Some(&target), 8, 8, count);
+        target.receive(at(1_000 * millis), &later);
+    }
     assert_eq!(target.sink.lost, 2, "it is known by now");
 }
 

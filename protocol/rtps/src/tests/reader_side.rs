@@ -286,7 +286,8 @@ fn what_an_older_heartbeat_takes_back_is_not_lost_when_it_is_gone() {
         target.receive(at(2), &data(1));
         target.receive(at(3), &gap(2, 5, &[]));
         target.receive(at(4), &heartbeat(1, 2, 2, true));
-        target.receive(at(4 + later), &heartbeat(5, 5, 3, true));
+        target.receive(at(4 + later), &heartbeat(1, 5, 3, true));
+        target.receive(at(4 + later), &heartbeat(5, 5, 4, true));
         target.receive(at(5 + later), &data(5));
         assert_eq!((target.sink.got.clone(), target.sink.lost), (vec![1, 5], lost), "{later} µs later");
     }
@@ -449,10 +450,12 @@ fn rejected_samples_are_not_acknowledged() {
     target.reader.retry_rejected(at(5), &mut target.sink, &mut target.out);
     assert_eq!((target.sink.got.clone(), target.sent()), (vec![1, 2], vec![ack(3, &[], false)]));
     // Even if the writer removes it meanwhile: it has arrived.
-    target.receive(at(6), &heartbeat(9, 9, 3, false));
-    assert_eq!(target.sent(), [ack(3, &[9], false)]);
+    target.receive(at(6), &heartbeat(4, 9, 3, false));
+    assert_eq!(target.sent(), [ack(3, &[4, 5, 6, 7, 8, 9], false)]);
+    target.receive(at(7), &heartbeat(9, 9, 4, false));
+    target.sent();
     target.sink.room = None;
-    target.reader.retry_rejected(at(7), &mut target.sink, &mut target.out);
+    target.reader.retry_rejected(at(8), &mut target.sink, &mut target.out);
     assert_eq!((target.sink.got.clone(), target.sink.lost), (vec![1, 2, 3], 5));
     assert_eq!(target.sent(), [ack(9, &[9], false)]);
 }
@@ -593,7 +596,8 @@ fn partial_samples_are_bounded() {
     assert_eq!(target.sink.lost, 1);
     // Superseded.
     target.receive(at(5), &frag(6, 1, 3000));
-    target.receive(at(6), &heartbeat(20, 20, 2, false));
+    target.receive(at(6), &heartbeat(1, 20, 2, false));
+    target.receive(at(6), &heartbeat(20, 20, 3, false));
     assert_eq!(target.reader.stats().partials_evicted, 3);
 }
 
@@ -764,8 +768,10 @@ fn a_reader_matched_before_the_first_write_counts_all_that_is_gone() {
         }
         (1..=15).for_each(|sn| source.history.remove(sn));
         drain(&mut source.out);
-        source.timer(at(1_000_000));
-        drain(&mut source.out).iter().for_each(|packet| target.receive(at(1_000_100), packet));
+        for later in [0, 1_000_000] {
+            source.timer(at(1_000_000 + later));
+            drain(&mut source.out).iter().for_each(|packet| target.receive(at(1_000_100 + later), packet));
+        }
         assert_eq!(target.sink.lost, 15 - written, "{written} were not for it");
     }
 }

@@ -374,6 +374,7 @@ impl Target {
 
     pub(crate) fn match_writer_of(&mut self, now: Now, life: Option<Life>, durable: bool) {
         let cfg = WriterProxyConfig {
+            only_announced: false,
             guid: WRITER,
             reliable: true,
             durable,

@@ -72,22 +72,26 @@ fn ignored_writers_are_forgotten_when_their_removal_can_be_lost() {
     net.run_for(secs(1));
     assert_eq!(known(&net, 0), 3);
     net.forget_events();
-    let heartbeat = Heartbeat {
+    let heartbeat = |count| Heartbeat {
         reader_id: EntityId::UNKNOWN,
         writer_id: EntityId::SEDP_PUBLICATIONS_WRITER,
         first_sn: SequenceNumber(i64::MAX - 2),
         last_sn: SequenceNumber(i64::MAX - 2),
-        count: 1_000,
+        count,
         final_flag: true,
         liveliness_flag: false,
         group: None,
     };
     net.nodes[0].cut_off = true;
-    inject(&mut net, 1, |out| {
-        let mut message = MessageBuilder::new(out, prefix(0));
-        message.heartbeat(&heartbeat);
-        message.finish(&[unicast(9, 1)]);
-    });
+    // It is believed when it is said again.
+    for count in [1_000, 1_001] {
+        inject(&mut net, 1, |out| {
+            let mut message = MessageBuilder::new(out, prefix(0));
+            message.heartbeat(&heartbeat(count));
+            message.finish(&[unicast(9, 1)]);
+        });
+        net.run_for(millis(20));
+    }
     assert_eq!(known(&net, 0), 0);
     assert_eq!(told(&mut net), [guid(0, GROUP); 3]);
 }

@@ -49,6 +49,18 @@ fn data(
     let mut message = MessageBuilder::new(out, source);
     let writer_sn = SequenceNumber(sn);
     message.data(&DataSpec { reader_id: EntityId::UNKNOWN, writer_id, writer_sn, inline_qos, payload });
+    if [EntityId::SEDP_PUBLICATIONS_WRITER, EntityId::SEDP_SUBSCRIPTIONS_WRITER].contains(&writer_id) {
+        message.heartbeat(&Heartbeat {
+            reader_id: EntityId::UNKNOWN,
+            writer_id,
+            first_sn: writer_sn,
+            last_sn: writer_sn,
+            count: 1_000 + (writer_sn.0 as i32 & 0x3fff),
+            final_flag: true,
+            liveliness_flag: false,
+            group: None,
+        });
+    }
     message.finish(&[unicast(9, 1)]);
 }
 
@@ -256,11 +268,19 @@ fn a_removal_that_can_no_longer_be_had_is_noticed() {
     };
     let known = net.nodes[1].discovery.writers().count();
     assert_eq!(known, 1);
-    inject(&mut net, 1, |out| {
-        let mut message = MessageBuilder::new(out, prefix(0));
-        message.heartbeat(&heartbeat(i64::MAX - 2, i64::MAX - 2, 1_000));
-        message.finish(&[unicast(9, 1)]);
-    });
+    let say = |net: &mut Net, count| {
+        inject(net, 1, |out| {
+            let mut message = MessageBuilder::new(out, prefix(0));
+            message.heartbeat(&heartbeat(i64::MAX - 2, i64::MAX - 2, count));
+            message.finish(&[unicast(9, 1)]);
+        });
+        net.run_for(millis(20));
+    };
+    say(&mut net, 1_000);
+    say(&mut net, 1_001);
+    assert!(net.events(1).is_empty(), "it is asked, and has everything");
+    net.nodes[0].cut_off = true;
+    (0..60).for_each(|n| say(&mut net, 1_002 + n));
     assert_eq!(net.events(1), ["-writer 0"]);
 }
 

@@ -64,6 +64,35 @@ impl WriterProxy {
         hole.last.next()
     }
 
+    /// Whether a HEARTBEAT says that changes are gone which neither another one nor a change behind them has announced.
+    fn is_out_of_the_blue(&self, first: SequenceNumber) -> bool {
+        let begun = self.reliable && self.synced && (self.started || self.told);
+        let arrived = self.store.last_sn().unwrap_or(SequenceNumber::ZERO);
+        let seen = self.announced.max(arrived).max(self.expected.previous());
+        begun && first > seen.next()
+    }
+
+    /// Whether a HEARTBEAT that has changes from `first` on is believed. What is gone out of the blue has to be said again, and
+    /// nothing may contradict it meanwhile.
+    pub(in super::super) fn believes(&mut self, now: MonoTime, first: SequenceNumber) -> bool {
+        if self.is_out_of_the_blue(first) {
+            return self.passed_over.made().suspect.is_confirmed(now, first);
+        }
+        if let Some(passed) = self.passed_over.if_made() {
+            passed.suspect.contradict();
+        }
+        true
+    }
+
+    /// Somebody else may have sent what the writer has not announced, in its name.
+    pub(super) fn drop_unannounced(&mut self, last: SequenceNumber) {
+        if self.cfg.only_announced
+            && let Some(store) = self.store.if_made()
+        {
+            store.remove_after(last);
+        }
+    }
+
     /// The next change lies far behind everything that the writer has: somebody else spoke in its name, and the reader
     /// goes on where it was. What has been passed over was not delivered yet; where forged changes were delivered too,
     /// only those that are still to come are certain to be new.
