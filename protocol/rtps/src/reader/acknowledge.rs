@@ -1,6 +1,6 @@
 //! RTPS 2.5 §8.3.8.1 AckNack, §8.3.8.12 NackFrag and §8.4.12.2: what a reader tells its writers, and when.
 
-use super::proxy::WriterProxy;
+use super::proxy::{Acquaintance, WriterProxy};
 use super::{Reader, doubled};
 use crate::timing::{arm, is_due};
 use dunlin_buf::Outbox;
@@ -31,13 +31,13 @@ impl Reader {
     ) {
         let Some(proxy) = self.writers.get_mut(index) else { return };
         let missing = proxy.missing();
-        let incomplete = !missing.is_empty() || proxy.partials.is_missing_fragments();
+        let incomplete = !missing.is_empty() || proxy.ahead.partials.is_missing_fragments();
         if !wanted && (only_liveliness || !incomplete) {
             return;
         }
         let progress = proxy.unacknowledged() > proxy.ack.sent_base;
         let newly_missing = missing.iter().last().is_some_and(|last| last > proxy.ack.sent_announced);
-        let news = progress || newly_missing || proxy.partials.is_request_news(wanted);
+        let news = progress || newly_missing || proxy.ahead.partials.is_request_news(wanted);
         let earliest = now.plus(self.cfg.heartbeat_response_delay);
         let at = match proxy.ack.sent_at {
             Some(sent_at) if !news => earliest.max(sent_at.plus(proxy.ack.quiet)),
@@ -58,7 +58,7 @@ impl Reader {
             self.send_acknack(now, index, true, out);
         } else if is_due(proxy.ack.retry_due, now) {
             proxy.ack.retry_due = None;
-            if !proxy.missing().is_empty() || proxy.partials.is_missing_fragments() {
+            if !proxy.missing().is_empty() || proxy.ahead.partials.is_missing_fragments() {
                 // What was requested has not come: this time the writer has to answer.
                 self.send_acknack(now, index, false, out);
             }
@@ -71,7 +71,7 @@ impl Reader {
     pub(super) fn ask_if_unheard(&mut self, now: Now, index: usize, out: &mut Outbox) {
         let Some(proxy) = self.writers.get_mut(index) else { return };
         let awaits = proxy.awaits_announcement();
-        if !proxy.reliable || proxy.store.is_empty() || (proxy.synced && !awaits) {
+        if !proxy.reliable || proxy.ahead.store.is_empty() || (proxy.start.heard && !awaits) {
             return;
         }
         let at = match proxy.ack.sent_at {
@@ -154,7 +154,7 @@ impl Reader {
         }
         self.stats.acknacks_sent = self.stats.acknacks_sent.saturating_add(1);
         let mut incomplete = !missing.is_empty();
-        if let Some(partials) = proxy.partials.if_made() {
+        if let Some(partials) = proxy.ahead.partials.if_made() {
             partials.request_fragments(MAX_NACK_FRAGS, |writer_sn, set| {
                 incomplete = true;
                 self.nack_frags = self.nack_frags.wrapping_add(1);
@@ -174,7 +174,7 @@ impl Reader {
         (ack.quiet, ack.retry_interval) = (quiet, retry);
         ack.retry_due = incomplete.then(|| now.plus(retry));
         (ack.sent_at, ack.due) = (Some(now), None);
-        (ack.sent_base, ack.sent_announced) = (base, proxy.announced);
+        (ack.sent_base, ack.sent_announced) = (base, proxy.announced.last);
         message.finish(proxy.destinations());
         self.wake_for(index);
     }
@@ -184,7 +184,7 @@ impl Reader {
 /// answers only such: one that has said nothing yet, as its first HEARTBEAT may have come before the reader had heard of it,
 /// and one that is to show that it knows the reader. Of both there is nothing to acknowledge anyway.
 fn asks_as_new(proxy: &WriterProxy, missing: &SequenceNumberSet) -> bool {
-    (!proxy.synced || proxy.insisted && !proxy.knows_reader)
+    (!proxy.start.heard || proxy.acquaintance == Acquaintance::AskedFor)
         && missing.is_empty()
         && proxy.expected == SequenceNumber::FIRST
         && proxy.cfg.vendor.does(Behaviour::AnswersOnlyNewReaders)

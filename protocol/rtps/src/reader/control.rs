@@ -51,7 +51,7 @@ impl Reader {
             self.ask_what_is_gone(now.mono, index, out);
             return false;
         }
-        if !valid || !proxy.heartbeats.accept(now.mono, heartbeat.count) {
+        if !valid || !proxy.announced.heartbeats.accept(now.mono, heartbeat.count) {
             self.stats.heartbeats_ignored = self.stats.heartbeats_ignored.saturating_add(1);
             self.refused = Some(Misbehaviour::RepeatedCount);
             return false;
@@ -85,12 +85,12 @@ impl Reader {
         let index = self.addressed(source_prefix, heartbeat.writer_id, heartbeat.reader_id);
         let Some(index) = index else { return };
         let Some(proxy) = self.writers.get_mut(index).filter(|proxy| proxy.reliable) else { return };
-        if !proxy.fragment_heartbeats.accept(now.mono, heartbeat.count) {
+        if !proxy.announced.fragment_heartbeats.accept(now.mono, heartbeat.count) {
             self.stats.heartbeats_ignored = self.stats.heartbeats_ignored.saturating_add(1);
             self.refused = Some(Misbehaviour::RepeatedCount);
             return;
         }
-        let partials = proxy.partials.if_made();
+        let partials = proxy.ahead.partials.if_made();
         let (sn, last) = (heartbeat.writer_sn, heartbeat.last_fragment_num);
         if partials.is_some_and(|partials| partials.announce_fragments(sn, last)) {
             self.answer(now.mono, index, true, false, out);
@@ -110,7 +110,7 @@ impl Reader {
         // A best-effort reader clocks no window: it answers what it alone is asked.
         let answers = |proxy: &&mut WriterProxy| proxy.reliable || request.reader_id != EntityId::UNKNOWN;
         let Some(proxy) = self.writers.get_mut(index).filter(answers) else { return };
-        if proxy.echoes.pass(now.mono) {
+        if proxy.ack.echoes.made().pass(now.mono) {
             self.send_echo(now.mono, index, request.count, out);
         }
     }

@@ -29,7 +29,7 @@ use dunlin_buf::{BufPool, Outbox};
 use dunlin_core::{
     Duration, EntityId, Guid, GuidPrefix, Locator, Misbehaviour, MonoTime, Now, SequenceNumber,
 };
-use proxy::{Standpoint, WriterProxy};
+use proxy::{Acquaintance, Standpoint, WriterProxy};
 use room::Shares;
 use writers::Writers;
 
@@ -179,7 +179,7 @@ impl Reader {
         if proxy.reliable {
             self.shares.remove();
         }
-        if let Some(partials) = proxy.partials.if_made() {
+        if let Some(partials) = proxy.ahead.partials.if_made() {
             partials.clear(&mut self.pool);
         }
         true
@@ -258,8 +258,8 @@ impl Reader {
     #[must_use]
     pub fn has_heard(&self, writer: Guid) -> Option<bool> {
         let proxy = self.writers.get(self.find(writer)?)?;
-        let delivered = proxy.expected > SequenceNumber::FIRST && !proxy.resumed;
-        Some(proxy.synced || proxy.heartbeats.heard() || delivered)
+        let delivered = proxy.expected > SequenceNumber::FIRST && !proxy.start.resumed;
+        Some(proxy.start.heard || proxy.announced.heartbeats.heard() || delivered)
     }
 
     /// Of a writer that was lost and met again, the first change that was neither delivered nor counted as lost before; what comes
@@ -273,14 +273,14 @@ impl Reader {
     /// reader, behind an INFO_DST that names this participant. `None` when it is not matched.
     #[must_use]
     pub fn is_known_to(&self, writer: Guid) -> Option<bool> {
-        Some(self.writers.get(self.find(writer)?)?.knows_reader)
+        Some(self.writers.get(self.find(writer)?)?.acquaintance == Acquaintance::Shown)
     }
 
     /// Asks a reliable writer, again and again, until it shows that it knows this reader.
     pub fn insist(&mut self, now: Now, writer: Guid, out: &mut Outbox) {
         let Some(index) = self.find(writer) else { return };
         let Some(proxy) = self.writers.get_mut(index) else { return };
-        if !proxy.reliable || proxy.knows_reader || core::mem::replace(&mut proxy.insisted, true) {
+        if !proxy.reliable || !proxy.acquaintance.ask() {
             return;
         }
         // A writer that has just met this reader is about to speak.
@@ -297,9 +297,8 @@ impl Reader {
     /// Something came from a writer that is for this reader alone, or for others too.
     fn note_addressee(&mut self, index: usize, source: Source, reader_id: EntityId) {
         let Some(proxy) = self.writers.get_mut(index) else { return };
-        if source.directed && reader_id != EntityId::UNKNOWN && !proxy.knows_reader {
-            proxy.knows_reader = true;
-            self.newly_acknowledged = true;
+        if source.directed && reader_id != EntityId::UNKNOWN {
+            self.newly_acknowledged |= proxy.acquaintance.show();
         }
     }
 
@@ -319,9 +318,9 @@ impl Reader {
         let mut stats = self.stats;
         for proxy in self.writers.iter() {
             let add = |sum: &mut u64, count: usize| *sum = sum.saturating_add(count as u64);
-            add(&mut stats.out_of_order_now, proxy.store.len());
-            add(&mut stats.out_of_order_octets, proxy.store.octets());
-            add(&mut stats.reassembly_octets, proxy.partials.octets());
+            add(&mut stats.out_of_order_now, proxy.ahead.store.len());
+            add(&mut stats.out_of_order_octets, proxy.ahead.store.octets());
+            add(&mut stats.reassembly_octets, proxy.ahead.partials.octets());
         }
         stats
     }

@@ -1,69 +1,20 @@
 //! RTPS 2.5 §8.4.10.4 "RTPS WriterProxy": what a reader remembers of one matched writer.
 
 mod gaps;
+mod parts;
 
-use super::passed_over::PassedOver;
-use super::store::OutOfOrder;
-use super::{Incoming, Reassembly};
-use crate::count::CountFilter;
-use crate::lazy::Lazy;
-use crate::timing::earliest;
+use super::Incoming;
 use crate::{Delivery, DeliverySink, ReaderStats, WriterProxyConfig};
 use alloc::boxed::Box;
 use dunlin_core::{
     Behaviour, Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange, SnRanges,
 };
 use gaps::OUT_OF_REACH;
+pub(super) use parts::Acquaintance;
+use parts::{AckState, Ahead, Announced, Start};
 
 /// Most intervals of irrelevant changes kept ahead of the expected one; more are requested and gapped again.
 pub(super) const MAX_HOLES: usize = 256;
-
-/// Most ECHOs to one writer in a millisecond. A writer with the usual window asks so often at 130 Gbit/s.
-const MAX_ECHOES: u32 = 256;
-
-/// Bounds how many ECHOs a writer is sent, whoever asks in its name.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct EchoGate {
-    since: MonoTime,
-    sent: u32,
-}
-
-impl EchoGate {
-    /// Whether one more may be sent.
-    pub(super) fn pass(&mut self, now: MonoTime) -> bool {
-        if now.since(self.since) >= Duration::from_millis(1) {
-            *self = Self { since: now, sent: 0 };
-        }
-        self.sent = self.sent.saturating_add(1);
-        self.sent <= MAX_ECHOES
-    }
-}
-
-/// When the writer is next told something.
-#[derive(Debug)]
-pub(super) struct AckState {
-    /// An answer to a HEARTBEAT.
-    pub(super) due: Option<MonoTime>,
-    /// An ACKNACK that asks a silent writer for a HEARTBEAT.
-    pub(super) preemptive_due: Option<MonoTime>,
-    pub(super) preemptive_interval: Duration,
-    /// A request that has not been served.
-    pub(super) retry_due: Option<MonoTime>,
-    pub(super) retry_interval: Duration,
-    pub(super) sent_at: Option<MonoTime>,
-    /// Base of the last ACKNACK.
-    pub(super) sent_base: SequenceNumber,
-    /// Highest change that was announced when it was sent: what was missing up to there has been requested.
-    pub(super) sent_announced: SequenceNumber,
-    /// Least time to an ACKNACK that says nothing new.
-    pub(super) quiet: Duration,
-}
-
-impl AckState {
-    pub(super) fn deadline(&self) -> Option<MonoTime> {
-        earliest(earliest(self.due, self.preemptive_due), self.retry_due)
-    }
-}
 
 /// The state of one matched writer.
 #[derive(Debug)]
@@ -71,43 +22,14 @@ pub(super) struct WriterProxy {
     pub(super) cfg: WriterProxyConfig,
     /// Both sides are reliable.
     pub(super) reliable: bool,
-    /// The next change to deliver. Everything before it was delivered, is irrelevant or is lost.
-    pub(super) expected: SequenceNumber,
-    passed_over: Lazy<PassedOver>,
-    /// Changes through this one come before those of a volatile reader: the first GAP has said so.
-    begins_after: SequenceNumber,
-    /// What the writer has is known: it was heard.
-    pub(super) synced: bool,
-    /// Where a volatile reader starts is certain: a GAP has said so, a change was delivered, or nothing was written yet when
-    /// the writer met it.
-    started: bool,
-    /// What of the history a durable reader is given is certain: a writer that knows it has said what there is. What it says
-    /// to others before may be gone by then.
-    told: bool,
-    /// It was matched before, until it was not heard for the lease of its participant.
-    pub(super) resumed: bool,
-    /// The writer has said something to this reader alone, so it has matched it.
-    pub(super) knows_reader: bool,
-    /// It is asked until it has.
-    pub(super) insisted: bool,
-    pub(super) store: Lazy<OutOfOrder>,
-    /// Changes from `expected` on that will not come.
-    pub(super) irrelevant: SnRanges,
-    /// Changes before this one are not available any more.
-    pub(super) floor: SequenceNumber,
-    /// Changes before this one were gone before the writer was heard, or were never meant for this reader: they are
-    /// not lost.
-    uncounted_before: SequenceNumber,
-    pub(super) partials: Lazy<Reassembly>,
-    /// Highest change the writer has announced.
-    pub(super) announced: SequenceNumber,
-    /// The last change of the history; unknown until the writer says what it has.
-    historical_last: SequenceNumber,
-    pub(super) heartbeats: CountFilter,
-    pub(super) fragment_heartbeats: CountFilter,
+    pub(super) acquaintance: Acquaintance,
     /// The sink has rejected the expected change, which is the first in the store.
     pub(super) blocked: bool,
-    pub(super) echoes: EchoGate,
+    /// The next change to deliver. Everything before it was delivered, is irrelevant or is lost.
+    pub(super) expected: SequenceNumber,
+    pub(super) start: Start,
+    pub(super) announced: Announced,
+    pub(super) ahead: Ahead,
     /// Changes that the application was shown and has yet to commit, if it acknowledges itself.
     uncommitted: Option<Box<SnRanges>>,
     pub(super) ack: AckState,
@@ -149,38 +71,14 @@ impl WriterProxy {
         Self {
             cfg,
             reliable,
-            expected: SequenceNumber::FIRST,
-            passed_over: Lazy::default(),
-            begins_after: SequenceNumber::ZERO,
-            synced: false,
-            started: false,
-            told: false,
-            resumed: false,
-            knows_reader: false,
-            insisted: false,
-            store: Lazy::default(),
-            irrelevant: SnRanges::new(),
-            floor: SequenceNumber::ZERO,
-            uncounted_before: SequenceNumber::ZERO,
-            partials: Lazy::default(),
-            announced: SequenceNumber::ZERO,
-            historical_last: SequenceNumber::UNKNOWN,
-            heartbeats: CountFilter::default(),
-            fragment_heartbeats: CountFilter::default(),
+            acquaintance: Acquaintance::NotShown,
             blocked: false,
-            echoes: EchoGate::default(),
+            expected: SequenceNumber::FIRST,
+            start: Start::default(),
+            announced: Announced::default(),
+            ahead: Ahead::default(),
             uncommitted: None,
-            ack: AckState {
-                due: None,
-                preemptive_due: None,
-                preemptive_interval: Duration::from_millis(10),
-                retry_due: None,
-                retry_interval: Duration::ZERO,
-                sent_at: None,
-                sent_base: SequenceNumber::ZERO,
-                sent_announced: SequenceNumber::ZERO,
-                quiet,
-            },
+            ack: AckState::new(quiet),
         }
     }
 
@@ -231,20 +129,20 @@ impl WriterProxy {
     /// no change twice; another one is given the history again, like any late joiner, and counts only what it never had. So does
     /// who is best-effort, which takes what comes. What was not committed still waits for that.
     pub(super) fn resume(&mut self, Standpoint { next, uncommitted }: Standpoint) {
-        self.resumed = true;
-        self.uncounted_before = next;
+        self.start.resumed = true;
+        self.start.uncounted_before = next;
         if let Some(known) = &mut self.uncommitted {
             **known = uncommitted;
         }
         if self.reliable && !self.cfg.durable {
-            self.started = true;
+            self.start.certain = true;
             self.expected = next;
         }
     }
 
     /// See [`Reader::resumed_from`](super::Reader::resumed_from).
     pub(super) fn resumed_from(&self) -> Option<SequenceNumber> {
-        self.resumed.then_some(self.uncounted_before)
+        self.start.resumed.then_some(self.start.uncounted_before)
     }
 
     /// How far it is, if that is known.
@@ -255,9 +153,9 @@ impl WriterProxy {
 
     /// The first change that was neither delivered nor counted, if that is known.
     fn place(&self) -> Option<SequenceNumber> {
-        let settled = if self.resumed { self.uncounted_before } else { SequenceNumber::FIRST };
-        let begun = self.started || self.told || !self.reliable;
-        let known = self.resumed || (self.synced && begun);
+        let settled = if self.start.resumed { self.start.uncounted_before } else { SequenceNumber::FIRST };
+        let begun = self.start.certain || !self.reliable;
+        let known = self.start.resumed || (self.start.heard && begun);
         known.then(|| self.expected.max(settled))
     }
 
@@ -268,11 +166,11 @@ impl WriterProxy {
 
     /// Whether the writer has said, since it was matched, which changes it has.
     pub(super) fn was_told_what_there_is(&self) -> bool {
-        self.historical_last != SequenceNumber::UNKNOWN
+        self.announced.historical_last != SequenceNumber::UNKNOWN
     }
 
     fn has_history(&self) -> bool {
-        self.historical_last != SequenceNumber::UNKNOWN && self.expected > self.historical_last
+        self.announced.historical_last != SequenceNumber::UNKNOWN && self.expected > self.announced.historical_last
     }
 
     pub(super) fn historical_complete(&self) -> bool {
@@ -281,20 +179,20 @@ impl WriterProxy {
 
     /// Whether a change needs nothing more: it was received, is irrelevant or was given up.
     pub(super) fn is_settled(&self, sn: SequenceNumber) -> bool {
-        let irrelevant = self.irrelevant.contains(sn) && !self.passed_over.is_claimed(sn);
-        sn < self.expected || irrelevant || self.store.contains(sn)
+        let irrelevant = self.ahead.irrelevant.contains(sn) && !self.ahead.passed_over.is_claimed(sn);
+        sn < self.expected || irrelevant || self.ahead.store.contains(sn)
     }
 
     /// Whether a complete change is the next to deliver. Until a writer is heard, a volatile reader does not know
     /// whether even the very first change is meant for it.
     pub(super) fn is_next(&self, sn: SequenceNumber) -> bool {
-        let announced = !self.cfg.only_announced || sn <= self.announced;
-        sn == self.expected && announced && (self.synced || self.resumed || self.cfg.durable)
+        let announced = !self.cfg.only_announced || sn <= self.announced.last;
+        sn == self.expected && announced && (self.start.heard || self.start.resumed || self.cfg.durable)
     }
 
     /// Whether changes wait for a HEARTBEAT that announces them.
     pub(super) fn awaits_announcement(&self) -> bool {
-        self.cfg.only_announced && self.store.last_sn().is_some_and(|sn| sn > self.announced)
+        self.cfg.only_announced && self.ahead.store.last_sn().is_some_and(|sn| sn > self.announced.last)
     }
 
     /// Whether the writer may not have met this volatile reader yet. Only one that directs what it says to one participant is sure
@@ -302,15 +200,15 @@ impl WriterProxy {
     pub(super) fn may_be_unknown_to_its_writer(&self) -> bool {
         self.reliable
             && !self.cfg.durable
-            && !self.started
-            && !self.knows_reader
+            && !self.start.certain
+            && self.acquaintance != Acquaintance::Shown
             && self.cfg.vendor.does(Behaviour::SpeaksDunlin)
     }
 
     /// Passes over a change in fragments that may be for others. What came before it is of no use to this reader, which has shown
     /// nothing yet: it begins behind, and lacks nothing.
     pub(super) fn begin_behind(&mut self, sn: SequenceNumber) {
-        if let Some(store) = self.store.if_made() {
+        if let Some(store) = self.ahead.store.if_made() {
             store.remove_through(sn);
             self.blocked = false;
         }
@@ -318,7 +216,7 @@ impl WriterProxy {
 
     /// A writer that speaks need not be asked any more, unless it is to show that it knows this reader.
     fn heard(&mut self) {
-        if self.knows_reader || !self.insisted {
+        if self.acquaintance != Acquaintance::AskedFor {
             self.ack.preemptive_due = None;
         }
     }
@@ -327,19 +225,20 @@ impl WriterProxy {
     pub(super) fn announce(&mut self, now: MonoTime, first: SequenceNumber, last: SequenceNumber) {
         self.drop_unannounced(last);
         self.take_back_skips(first, last);
-        self.take_back_gaps(now, last.max(self.begins_after));
-        if !self.resumed && !(self.synced && (self.started || self.told)) {
-            self.uncounted_before = self.counted_from(first);
+        self.take_back_gaps(now, last.max(self.start.after));
+        if !self.start.resumed && !(self.start.heard && self.start.certain) {
+            self.start.uncounted_before = self.counted_from(first);
         }
-        self.synced = true;
-        self.told |= self.cfg.durable && self.knows_reader;
-        self.floor = self.floor.max(first);
-        self.announced = last;
-        if self.historical_last == SequenceNumber::UNKNOWN {
-            self.historical_last = last;
+        self.start.heard = true;
+        // What it says to others before may be gone by the time that it knows this reader.
+        self.start.certain |= self.cfg.durable && self.acquaintance == Acquaintance::Shown;
+        self.announced.first = self.announced.first.max(first);
+        self.announced.last = last;
+        if self.announced.historical_last == SequenceNumber::UNKNOWN {
+            self.announced.historical_last = last;
         }
         self.heard();
-        if let Some(partials) = self.partials.if_made() {
+        if let Some(partials) = self.ahead.partials.if_made() {
             partials.announce_through(last);
         }
     }
@@ -348,30 +247,30 @@ impl WriterProxy {
     /// volatile one was given already it shows, and so it lacks what lies behind that. One that is given the history lacks
     /// nothing that was gone from it.
     fn counted_from(&self, first: SequenceNumber) -> SequenceNumber {
-        let given = self.store.first_sn().filter(|_| !self.cfg.durable);
+        let given = self.ahead.store.first_sn().filter(|_| !self.cfg.durable);
         given.map_or(first, |given| given.min(first))
     }
 
     /// The writer has matched this reader before it wrote anything: all that it ever writes is for this reader, and what is
     /// gone when it is heard again is lost.
     pub(super) fn begins_with_the_first(&mut self) {
-        self.started |= self.expected == SequenceNumber::FIRST;
+        self.start.certain |= self.expected == SequenceNumber::FIRST;
     }
 
     /// Delivers what is in order: after the expected change was put into the store, or a hole was closed.
     pub(super) fn advance(&mut self, now: Now, sink: &mut dyn DeliverySink, stats: &mut ReaderStats) {
         while !self.blocked {
             let expected = self.expected;
-            let store = if self.is_next(expected) { self.store.if_made() } else { None };
+            let store = if self.is_next(expected) { self.ahead.store.if_made() } else { None };
             let next = store.and_then(|store| store.take(expected));
             if let Some(change) = next {
                 self.offer(now, change, sink, stats);
                 continue;
             }
-            let hole = self.irrelevant.range_of(self.expected);
+            let hole = self.ahead.irrelevant.range_of(self.expected);
             let end = match hole {
                 Some(range) => self.end_of(now.mono, range),
-                None => self.floor.min(self.irrelevant.first().unwrap_or(self.floor)),
+                None => self.announced.first.min(self.ahead.irrelevant.first().unwrap_or(self.announced.first)),
             };
             // A change that arrived although it was called irrelevant, or just before it was gone, is delivered.
             let target = self.before_stored(end);
@@ -380,24 +279,24 @@ impl WriterProxy {
             }
             if hole.is_none() {
                 self.lose(now.mono, target, sink, stats);
-            } else if target.previous() > self.announced.max(self.begins_after) {
-                let from = self.expected.max(self.begins_after.next());
-                self.passed_over.made().pass(from);
+            } else if target.previous() > self.announced.last.max(self.start.after) {
+                let from = self.expected.max(self.start.after.next());
+                self.ahead.passed_over.made().pass(from);
             }
             if target.0.saturating_sub(self.expected.0) > OUT_OF_REACH {
-                self.passed_over.made().skip(self.expected);
+                self.ahead.passed_over.made().skip(self.expected);
             }
             self.skip_to(target);
         }
     }
 
     fn before_stored(&self, sn: SequenceNumber) -> SequenceNumber {
-        self.store.first_sn().map_or(sn, |stored| stored.min(sn))
+        self.ahead.store.first_sn().map_or(sn, |stored| stored.min(sn))
     }
 
     fn skip_to(&mut self, sn: SequenceNumber) {
         self.expected = self.expected.max(sn);
-        self.irrelevant.remove_through(self.expected.previous());
+        self.ahead.irrelevant.remove_through(self.expected.previous());
     }
 
     /// Counts the changes from the expected one up to but not including `target` as lost.
@@ -408,8 +307,8 @@ impl WriterProxy {
         sink: &mut dyn DeliverySink,
         stats: &mut ReaderStats,
     ) {
-        let gone = SnRange::new(self.expected.max(self.uncounted_before), target.previous());
-        let count = gone.count().saturating_sub(self.passed_over.not_lost(now, gone));
+        let gone = SnRange::new(self.expected.max(self.start.uncounted_before), target.previous());
+        let count = gone.count().saturating_sub(self.ahead.passed_over.not_lost(now, gone));
         report_lost(self.cfg.guid, count, sink, stats);
     }
 
@@ -438,19 +337,19 @@ impl WriterProxy {
                     self.shown();
                 }
                 stats.delivered = stats.delivered.saturating_add(1);
-                self.started = true;
-                if let Some(passed) = self.passed_over.if_made() {
+                self.start.certain = true;
+                if let Some(passed) = self.ahead.passed_over.if_made() {
                     passed.deliver();
                 }
                 self.expected = self.expected.next();
-                if !self.irrelevant.is_empty() {
-                    self.irrelevant.remove_through(self.expected.previous());
+                if !self.ahead.irrelevant.is_empty() {
+                    self.ahead.irrelevant.remove_through(self.expected.previous());
                 }
             }
             Delivery::Rejected => {
                 stats.rejected = stats.rejected.saturating_add(1);
                 self.blocked = true;
-                self.store.made().put_first(change());
+                self.ahead.store.made().put_first(change());
             }
         }
     }
@@ -459,14 +358,14 @@ impl WriterProxy {
     /// come: delivering it is all that there is to do.
     pub(super) fn has_nothing_but(&mut self, sn: SequenceNumber) -> bool {
         self.reliable
-            && self.synced
+            && self.start.heard
             && !self.blocked
             && self.is_next(sn)
             && sn < SequenceNumber::MAX
-            && self.floor <= sn
-            && self.irrelevant.is_empty()
-            && self.store.is_empty()
-            && self.partials.if_made().is_none_or(|partials| partials.is_empty())
+            && self.announced.first <= sn
+            && self.ahead.irrelevant.is_empty()
+            && self.ahead.store.is_empty()
+            && self.ahead.partials.if_made().is_none_or(|partials| partials.is_empty())
     }
 
     /// Jumps to a change of a best-effort writer: what was skipped and not called irrelevant is lost.
@@ -476,12 +375,12 @@ impl WriterProxy {
         sink: &mut dyn DeliverySink,
         stats: &mut ReaderStats,
     ) {
-        if self.synced {
-            let skipped = SnRange::new(self.expected.max(self.uncounted_before), sn.previous());
-            let lost = skipped.count().saturating_sub(self.irrelevant.count_within(skipped));
+        if self.start.heard {
+            let skipped = SnRange::new(self.expected.max(self.start.uncounted_before), sn.previous());
+            let lost = skipped.count().saturating_sub(self.ahead.irrelevant.count_within(skipped));
             report_lost(self.cfg.guid, lost, sink, stats);
         }
-        self.synced = true;
+        self.start.heard = true;
         self.skip_to(sn);
     }
 
@@ -490,15 +389,15 @@ impl WriterProxy {
     pub(super) fn missing(&self) -> SequenceNumberSet {
         let base = self.unacknowledged();
         let mut set = SequenceNumberSet::empty(base);
-        let mut sn = self.expected.max(self.floor);
-        let end = self.announced.min(base.plus(i64::from(dunlin_core::MAX_SET_BITS).saturating_sub(1)));
+        let mut sn = self.expected.max(self.announced.first);
+        let end = self.announced.last.min(base.plus(i64::from(dunlin_core::MAX_SET_BITS).saturating_sub(1)));
         while sn <= end && sn < SequenceNumber::MAX {
-            let hole = self.irrelevant.range_of(sn).filter(|_| !self.passed_over.is_claimed(sn));
+            let hole = self.ahead.irrelevant.range_of(sn).filter(|_| !self.ahead.passed_over.is_claimed(sn));
             if let Some(range) = hole {
-                sn = self.passed_over.claimed_from(range).unwrap_or(range.last.next());
+                sn = self.ahead.passed_over.claimed_from(range).unwrap_or(range.last.next());
                 continue;
             }
-            if !self.store.contains(sn) && !self.partials.wants_fragments(sn) {
+            if !self.ahead.store.contains(sn) && !self.ahead.partials.wants_fragments(sn) {
                 set.insert(sn);
             }
             sn = sn.next();

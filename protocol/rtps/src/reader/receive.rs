@@ -115,7 +115,7 @@ impl Reader {
         sink: &mut dyn DeliverySink,
         out: &mut Outbox,
     ) {
-        if let Some(partials) = self.writers.get_mut(index).and_then(|proxy| proxy.partials.if_made()) {
+        if let Some(partials) = self.writers.get_mut(index).and_then(|proxy| proxy.ahead.partials.if_made()) {
             partials.remove_sn(sn, &mut self.pool);
         }
         match change {
@@ -213,7 +213,7 @@ impl Reader {
     fn keep_out_of_order(&mut self, index: usize, change: Incoming) {
         let room = self.out_of_order_room(index);
         let Some(proxy) = self.writers.get_mut(index) else { return };
-        let counter = if proxy.store.made().insert(change, self.cfg.max_out_of_order_samples, room) {
+        let counter = if proxy.ahead.store.made().insert(change, self.cfg.max_out_of_order_samples, room) {
             &mut self.stats.out_of_order
         } else {
             self.refused = Some(Misbehaviour::NoRoom);
@@ -225,7 +225,7 @@ impl Reader {
     /// Octets of changes that one writer may have waiting.
     fn out_of_order_room(&self, index: usize) -> usize {
         let others = self.writers.iter().enumerate().filter(|(other, _)| *other != index);
-        let others = others.fold(0usize, |sum, (_, proxy)| sum.saturating_add(proxy.store.octets()));
+        let others = others.fold(0usize, |sum, (_, proxy)| sum.saturating_add(proxy.ahead.store.octets()));
         let left = self.cfg.max_out_of_order_bytes_total.saturating_sub(others);
         self.cfg.max_out_of_order_bytes.min(left)
     }
@@ -266,7 +266,7 @@ impl Reader {
     pub(super) fn advance(&mut self, now: Now, index: usize, sink: &mut dyn DeliverySink) {
         let Some(proxy) = self.writers.get_mut(index) else { return };
         proxy.advance(now, sink, &mut self.stats);
-        let Some(partials) = proxy.partials.if_made() else { return };
+        let Some(partials) = proxy.ahead.partials.if_made() else { return };
         let before = partials.evicted();
         partials.remove_before(proxy.expected, &mut self.pool);
         let evicted = partials.evicted().saturating_sub(before);
@@ -297,7 +297,7 @@ impl Reader {
         frag: &DataFrag<'_>,
         packet: &SharedBytes,
     ) -> Added {
-        let begun = self.writers.get(index).is_some_and(|proxy| proxy.partials.has(frag.writer_sn));
+        let begun = self.writers.get(index).is_some_and(|proxy| proxy.ahead.partials.has(frag.writer_sn));
         // What was begun has its room.
         let others = if begun { 0 } else { self.reassembly_of_others(index) };
         let Some(proxy) = self.writers.get_mut(index) else { return Added::Refused };
@@ -308,12 +308,12 @@ impl Reader {
             sample: per_writer.min(self.cfg.max_reassembly_bytes),
             prefer_newest: !proxy.reliable,
         };
-        let partials = proxy.partials.made();
+        let partials = proxy.ahead.partials.made();
         let before = partials.evicted();
         let (added, placed) = partials.add(now.mono, state, frag, packet, limits, &mut self.pool);
         let evicted = partials.evicted().saturating_sub(before);
-        if frag.writer_sn <= proxy.announced {
-            partials.announce_through(proxy.announced);
+        if frag.writer_sn <= proxy.announced.last {
+            partials.announce_through(proxy.announced.last);
         }
         self.stats.partials_evicted = self.stats.partials_evicted.saturating_add(evicted);
         self.stats.fragments_received = self.stats.fragments_received.saturating_add(u64::from(placed));
@@ -323,13 +323,13 @@ impl Reader {
     /// Octets of changes in parts of all writers but one.
     fn reassembly_of_others(&self, index: usize) -> usize {
         let others = self.writers.iter().enumerate().filter(|(other, _)| *other != index);
-        others.fold(0usize, |sum, (_, proxy)| sum.saturating_add(proxy.partials.octets()))
+        others.fold(0usize, |sum, (_, proxy)| sum.saturating_add(proxy.ahead.partials.octets()))
     }
 
     /// Gives up the partial change that has waited longest, if that is long. True when there was one.
     fn evict_stalest(&mut self, now: Now) -> bool {
         let stalest = self.writers.iter().enumerate().filter_map(|(index, proxy)| {
-            let (touched, sn) = proxy.partials.stalest()?;
+            let (touched, sn) = proxy.ahead.partials.stalest()?;
             Some((touched, index, sn))
         });
         let Some((touched, index, sn)) = stalest.min() else { return false };
@@ -337,7 +337,7 @@ impl Reader {
         else {
             return false;
         };
-        if let Some(partials) = proxy.partials.if_made() {
+        if let Some(partials) = proxy.ahead.partials.if_made() {
             partials.remove_sn(sn, &mut self.pool);
         }
         self.stats.partials_evicted = self.stats.partials_evicted.saturating_add(1);
