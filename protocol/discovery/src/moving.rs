@@ -199,7 +199,7 @@ impl Discovery {
         }
         participant.whereabouts.says(&named);
         self.begin_trial(now, prefix, from, &named, None);
-        let Some(participant) = self.participants.get_mut(&prefix) else { return named };
+        let Some(participant) = participant::found_mut(&mut self.participants, prefix) else { return named };
         let places = &mut participant.whereabouts;
         let is_silent = named.metatraffic_unicast.is_empty();
         named.metatraffic_unicast.retain(|place| places.is_proven(place));

@@ -401,7 +401,7 @@ impl Discovery {
 
     /// Applies changed rules to the locators of a participant; what is known of it now, if that is something else.
     fn relocate(&mut self, prefix: GuidPrefix) -> Option<Arc<ParticipantData>> {
-        let participant = self.participants.get_mut(&prefix)?;
+        let participant = participant::found_mut(&mut self.participants, prefix)?;
         let announced = participant.announced.clone();
         let (locators, _) = usable(announced, &participant.reach, &self.config);
         if participant.data.locators == locators {

@@ -14,7 +14,7 @@ use dunlin_xtypes::lookup::message::{
 
 use crate::{
     builtin::Collector, data::ParticipantData, discovery::Discovery, effect::DiscoveryEffect,
-    local_type::TypeDiscovery, types::Way,
+    local_type::TypeDiscovery, participant, types::Way,
 };
 
 /// So often types of a pair are found out in one go; what is left then is done at the next opportunity.
@@ -101,7 +101,7 @@ impl Discovery {
     /// The same for everybody.
     fn answer_all_waiting(&mut self, now: Now, out: &mut Outbox) {
         for prefix in self.service.waiting.participants() {
-            let known = self.participants.get(&prefix).map(|known| Arc::clone(&known.data));
+            let known = participant::found(&self.participants, prefix).map(|known| Arc::clone(&known.data));
             known.into_iter().for_each(|peer| self.answer_waiting(now, &peer, out));
         }
         let some_wait = self.service.waiting.count() > 0;
@@ -151,7 +151,8 @@ impl Discovery {
     pub(crate) fn settle_types(&mut self, now: Now, out: &mut Outbox, fx: &mut Vec<DiscoveryEffect>) {
         for _ in 0..MAX_TURNS {
             while let Some((prefix, request)) = self.endpoints.types.next_question(now.mono) {
-                let peer = self.participants.get(&prefix).map(|known| Arc::clone(&known.data));
+                let peer =
+                    participant::found(&self.participants, prefix).map(|known| Arc::clone(&known.data));
                 let (Some(peer), Ok(payload)) = (peer, message::encode(&request)) else { continue };
                 let service = &mut self.service;
                 let sent = service.with_line(now, Way::Questions, &peer, &self.config, out, |line, out| {

@@ -114,6 +114,7 @@ fn run<const N: usize>(one: &Phases<N>, phase: usize, count: usize) -> Option<us
 /// Fills in the extents of nodes; `order` has each after what it holds.
 pub(crate) fn lay_out(nodes: &mut [Node], order: &[usize]) {
     for at in order {
+        debug_assert!(*at < nodes.len(), "an order of nodes that there are: {at}");
         let Some(node) = nodes.get(*at) else { continue };
         let view = TypeView { nodes, node };
         let (extent, offsets) = match view.shape() {

@@ -180,7 +180,10 @@ impl ReaderCache {
         let unread_only = !walk.selection.sample_states.contains(super::states::SampleState::Read);
         let mut cursor = if unread_only { self.unread.head() } else { self.arrival.head() };
         while !walk.done() {
-            let Some(sample) = self.samples.get(cursor) else { return };
+            let Some(sample) = self.samples.get(cursor) else {
+                debug_assert_eq!(cursor, NIL, "a list leads to what is kept, or ends");
+                return;
+            };
             let id = sample.instance;
             let Some(instance) = self.instances.kept_mut(id) else { return };
             if core::mem::replace(&mut instance.visited, self.walks) != self.walks {

@@ -146,6 +146,7 @@ impl Lookups {
 
     /// A participant is gone; what it told is forgotten.
     pub(crate) fn remove_peer(&mut self, prefix: GuidPrefix, library: &mut TypeLibrary) {
+        // One that answers nothing never came.
         let Some(peer) = self.peers.remove(&prefix) else { return };
         peer.learned.iter().for_each(|id| library.forget(id));
         self.asked.subtract(peer.asked.get());

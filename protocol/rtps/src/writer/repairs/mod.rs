@@ -138,6 +138,7 @@ impl Repairs {
         let group = common_group(now, readers, index, (sn, form))?;
         for (_, other) in readers.iter_mut().enumerate().filter(|(place, _)| *place != index) {
             if other.shares(now, sn, form) && other.cfg.multicast.contains(&group) {
+                debug_assert!(other.requests.if_made().is_some(), "who shares a change has asked for it");
                 if let Some(requests) = other.requests.if_made() {
                     requests.start_over();
                     requests.whole.remove(sn);
