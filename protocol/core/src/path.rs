@@ -12,15 +12,13 @@ pub struct Path {
     pub kind: LocatorKind,
     /// Octets of the largest message that arrives in one piece; 0 if it is no larger than what the participant usually sends.
     pub max_message: usize,
-    /// Octets that may wait on the way beside one message. What waits there is not lost: sending waits for room, or is refused. 0 if
-    /// there is no such room, or it is not known.
+    /// Octets that may wait on the way beside one message. What waits there is not lost, and arrives in the order in which it was
+    /// sent: sending waits for room, or is refused. 0 if there is no such room, or it is not known.
     pub room: usize,
     /// Whether it ends on this host. A path that carries long messages need not.
     pub same_host: bool,
     /// Whether longer messages than usual leave in several frames, of which each may be lost, and the message with it.
     pub in_frames: bool,
-    /// Whether messages of one sender arrive in the order in which they were sent.
-    pub ordered: bool,
 }
 
 impl Path {
@@ -31,7 +29,7 @@ impl Path {
     /// A path of which nothing is known.
     #[must_use]
     pub const fn unknown(kind: LocatorKind) -> Self {
-        Self { kind, max_message: 0, room: 0, same_host: false, in_frames: false, ordered: false }
+        Self { kind, max_message: 0, room: 0, same_host: false, in_frames: false }
     }
 
     /// The path to a participant of this process.
@@ -43,7 +41,6 @@ impl Path {
             room: Self::ROOM_IN_PROCESS,
             same_host: true,
             in_frames: false,
-            ordered: true,
         }
     }
 

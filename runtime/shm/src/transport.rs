@@ -176,7 +176,6 @@ impl Transport for ShmTransport {
             room: self.config.room(),
             same_host: true,
             in_frames: false,
-            ordered: true,
         }
     }
 

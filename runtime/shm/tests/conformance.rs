@@ -59,6 +59,26 @@ impl Transport for Shared {
     fn path(&self, to: &Locator) -> Path {
         self.0.path(to)
     }
+
+    fn refresh(&self) -> bool {
+        self.0.refresh()
+    }
+
+    fn opens(&self, to: &Locator) -> bool {
+        self.0.opens(to)
+    }
+
+    fn open_path(&self, to: &Locator) -> Result<(), String> {
+        self.0.open_path(to)
+    }
+
+    fn close_path(&self, to: &Locator) {
+        self.0.close_path(to);
+    }
+
+    fn lost(&self, to: &Locator) -> Option<String> {
+        self.0.lost(to)
+    }
 }
 
 fn pair(config: &ShmConfig) -> Pair {

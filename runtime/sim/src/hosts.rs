@@ -43,14 +43,7 @@ impl Paths for PathsOfNode {
     fn path(&self, to: &Locator) -> Path {
         if to.kind == LocatorKind::SHARED_MEMORY && self.memory {
             let (max_message, room) = (LONGEST_MESSAGE, RING / 2);
-            return Path {
-                kind: to.kind,
-                max_message,
-                room,
-                same_host: true,
-                in_frames: false,
-                ordered: true,
-            };
+            return Path { kind: to.kind, max_message, room, same_host: true, in_frames: false };
         }
         let own = |ip: IpAddr| lock(&self.addresses.0).values().any(|addresses| addresses.contains(&ip));
         let same_host = to.ip().is_some_and(|ip| is_on_this_host(ip, own));

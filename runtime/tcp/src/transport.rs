@@ -228,11 +228,11 @@ impl Transport for TcpTransport {
     }
 
     fn path(&self, to: &Locator) -> Path {
-        let Some((peer, _)) = self.peer(to) else { return Path { ordered: true, ..Path::unknown(to.kind) } };
+        let Some((peer, _)) = self.peer(to) else { return Path::unknown(to.kind) };
         // Who takes long messages gets samples whole: what is under way waits for room, and is not lost.
         let long = self.shared.table.longest(&peer).filter(|longest| *longest > MAX_MESSAGE);
         let (max_message, room) = long.map_or((MAX_MESSAGE, 0), |longest| (longest, ROOM_ON_WAY));
-        Path { max_message, room, ordered: true, ..Path::unknown(to.kind) }
+        Path { max_message, room, ..Path::unknown(to.kind) }
     }
 
     fn receive_room(&self) -> usize {

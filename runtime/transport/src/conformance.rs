@@ -32,7 +32,8 @@ pub fn run(make: &dyn Fn() -> Pair) {
     runs_of_equal_size_arrive_unharmed(make());
     sizes_up_to_the_largest_arrive(make());
     paths_are_described(make());
-    order_is_kept_where_it_is_promised(make());
+    order_is_kept_where_nothing_is_lost(make());
+    paths_are_opened_and_closed(make());
     answers_find_the_sender(make());
     what_others_carry_is_skipped(make());
     a_bad_datagram_does_not_stop_the_next(make());
@@ -223,12 +224,15 @@ fn paths_are_described((a, b): Pair) {
     }
 }
 
-fn order_is_kept_where_it_is_promised((a, b): Pair) {
+fn order_is_kept_where_nothing_is_lost((a, b): Pair) {
     let to = first(&b.locators().default_unicast);
-    if !a.path(&to).ordered {
+    let listener = Listener::start(&b, Channel::Data);
+    // What a connection carries is known when it is there.
+    sent(a.send(&single(b"x", &[to]), SendMode::Blocking), 1);
+    assert_eq!(&*listener.next().0, b"x");
+    if !a.path(&to).is_lossless() {
         return;
     }
-    let listener = Listener::start(&b, Channel::Data);
     let content = |number: u64| pattern(number, 1 + (number as usize * 37) % 900);
     for batch in 0..40 {
         let mut outbox = Outbox::new();
@@ -238,6 +242,44 @@ fn order_is_kept_where_it_is_promised((a, b): Pair) {
     for (number, bytes) in listener.take(200).iter().enumerate() {
         assert_eq!(**bytes, *content(number as u64), "message {number}");
     }
+}
+
+/// A pair is made with its paths open, if they need that.
+fn paths_are_opened_and_closed((a, b): Pair) {
+    let to = first(&b.locators().default_unicast);
+    let arrives = |listener: &Listener| {
+        sent(a.send(&single(b"there", &[to]), SendMode::Blocking), 1);
+        assert_eq!(&*listener.next().0, b"there");
+        assert_eq!(a.lost(&to), None);
+    };
+    let listener = Listener::start(&b, Channel::Data);
+    arrives(&listener);
+    if !a.opens(&to) {
+        assert!(a.open_path(&to).is_err(), "who opens no paths refuses to");
+        a.close_path(&to);
+        arrives(&listener);
+        return;
+    }
+    a.open_path(&to).expect("it is open already");
+    arrives(&listener);
+    a.close_path(&to);
+    arrives(&listener);
+    a.close_path(&to);
+    let report = a.send(&single(b"nowhere", &[to]), SendMode::Blocking);
+    assert_eq!((report.sent, report.failed), (0, 1), "it was closed as often as it was opened: {report:?}");
+    a.close_path(&to);
+    a.open_path(&to).expect("b is still there");
+    arrives(&listener);
+    listener.expect_nothing_more();
+    drop((listener, b));
+    let start = Instant::now();
+    while a.lost(&to).is_none() {
+        assert!(start.elapsed() < PATIENCE, "the path is lost");
+        a.refresh();
+        std::thread::yield_now();
+    }
+    a.close_path(&to);
+    assert!(a.open_path(&to).is_err(), "nobody is there");
 }
 
 fn answers_find_the_sender((a, b): Pair) {

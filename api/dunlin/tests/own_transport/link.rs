@@ -214,6 +214,6 @@ impl Transport for LinkEnd {
     }
 
     fn path(&self, to: &Locator) -> Path {
-        Path { same_host: true, ordered: true, ..Path::unknown(to.kind) }
+        Path { same_host: true, ..Path::unknown(to.kind) }
     }
 }

@@ -34,14 +34,7 @@ impl Paths for Ring {
         if to.kind != LocatorKind::SHARED_MEMORY {
             return Path::unknown(to.kind);
         }
-        Path {
-            kind: to.kind,
-            max_message: self.0,
-            room: self.0,
-            same_host: true,
-            in_frames: false,
-            ordered: true,
-        }
+        Path { kind: to.kind, max_message: self.0, room: self.0, same_host: true, in_frames: false }
     }
 }
 

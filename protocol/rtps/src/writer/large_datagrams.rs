@@ -450,6 +450,6 @@ impl Writer {
 
     /// Whether fragments go to all that are sent new data: no filter leaves any out, and none has the change through memory.
     fn goes_to_all(&self) -> bool {
-        !self.withheld.is_narrow() && self.transmission.split().memory().is_empty()
+        !self.withheld.is_narrow() && self.transmission.split().lossless().is_empty()
     }
 }

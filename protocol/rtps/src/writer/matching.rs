@@ -85,7 +85,7 @@ impl Writer {
     /// What is remembered of a reader with a window. It is not waited for before it has answered if its participant has readers that
     /// do not answer: it could hold up the others with one after the other.
     fn new_flow(&self, now: MonoTime, proxy: &ReaderProxy) -> Flow {
-        let mut flow = Flow::new(self.transmission.window().position(), self.room_in_memory(proxy));
+        let mut flow = Flow::new(self.transmission.window().position(), self.lossless_room(proxy));
         let prefix = proxy.guid().prefix;
         let of_participant = |known: &&ReaderProxy| known.guid().prefix == prefix;
         let flows = self.readers.iter().filter(of_participant).filter_map(|known| known.flow.as_ref());

@@ -1,8 +1,8 @@
 //! RTPS 2.5 §8.4.9 "pushing" state: new changes go to all matched readers as soon as the pacer lets them.
 
 use super::Writer;
+use super::lossless::{Progress, lent_in_batch};
 use super::readers::{MAX_REQUEST_INTERVALS, Standing};
-use super::shared_memory::{Progress, lent_in_batch};
 use super::transmission::Blocked;
 use crate::emit::Framing;
 use crate::{Change, ChangeKind, WriterHistory};
@@ -176,7 +176,7 @@ impl Writer {
             self.tell_what_is_gone(now);
             return Some(change.sn);
         }
-        let complete = match self.push_to_memory(now, change, history, out) {
+        let complete = match self.push_lossless(now, change, history, out) {
             Progress::Complete => true,
             Progress::Deferred => false,
             Progress::Others => self.push_large(now, change, history, out),

@@ -363,9 +363,9 @@ impl Writer {
         let guid = proxy.guid();
         // Lent, so that nothing is allocated.
         let to = core::mem::take(&mut proxy.cfg.unicast);
-        let sent = self.reaches_memory(&to);
+        let sent = self.is_lossless_to(&to);
         if sent {
-            self.repair_in_memory(guid, &to, change, out);
+            self.repair_lossless(guid, &to, change, out);
         }
         if let Some(proxy) = self.readers.get_mut(index) {
             proxy.cfg.unicast = to;

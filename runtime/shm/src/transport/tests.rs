@@ -190,7 +190,7 @@ fn a_ring_grows_for_large_messages_and_nothing_overtakes_anything() {
     let size = || std::fs::metadata(world.ring()).unwrap().len();
     let path = a.path(&inbox(&b));
     assert_eq!((path.max_message, path.room), ((1 << 24) - 8, (1 << 21) - 8));
-    assert!(path.same_host && path.ordered);
+    assert!(path.same_host && path.is_lossless());
     assert_eq!(send(&a, &b, &pattern(1, 60_000)).sent, 1);
     assert_eq!(size(), 4096 + (1 << 20));
     assert_eq!(send(&a, &b, &pattern(2, 1_000_000)).full, 1, "not while there is something in the old one");

@@ -21,7 +21,7 @@ pub(crate) struct Flow {
     pub(in crate::writer) told: u32,
     pub(in crate::writer) in_socket: u64,
     /// Octets of the longest message that was sent to it through shared memory, for which its ring has room.
-    longest_in_memory: usize,
+    longest_lossless: usize,
 }
 
 impl Flow {
@@ -36,7 +36,7 @@ impl Flow {
             room,
             told: 0,
             in_socket: 0,
-            longest_in_memory: 0,
+            longest_lossless: 0,
         }
     }
 
@@ -61,15 +61,15 @@ impl Flow {
     }
 
     /// Octets of the longest message that was sent to it through shared memory.
-    pub(crate) fn longest_in_memory(&self) -> usize {
-        self.longest_in_memory
+    pub(crate) fn longest_lossless(&self) -> usize {
+        self.longest_lossless
     }
 
     /// A message of so many octets was sent to it through shared memory; whether none was longer.
     pub(crate) fn note_longest(&mut self, len: usize) -> bool {
-        let longer = len > self.longest_in_memory;
+        let longer = len > self.longest_lossless;
         if longer {
-            self.longest_in_memory = len;
+            self.longest_lossless = len;
         }
         longer
     }
