@@ -31,6 +31,7 @@ mod emit;
 mod lazy;
 mod local_delivery;
 mod pacer;
+mod proxy_index;
 mod reader;
 mod remembered;
 mod stateless;

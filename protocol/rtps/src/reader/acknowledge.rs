@@ -2,6 +2,7 @@
 
 use super::proxy::{Acquaintance, WriterProxy};
 use super::{Reader, doubled};
+use crate::proxy_index::ProxyIndex;
 use crate::timing::{arm, is_due};
 use dunlin_buf::Outbox;
 use dunlin_core::{Behaviour, Duration, MonoTime, Now, SequenceNumber, SequenceNumberSet};
@@ -24,7 +25,7 @@ impl Reader {
     pub(super) fn answer(
         &mut self,
         now: MonoTime,
-        index: usize,
+        index: ProxyIndex,
         wanted: bool,
         only_liveliness: bool,
         out: &mut Outbox,
@@ -48,7 +49,7 @@ impl Reader {
     }
 
     /// Sends the ACKNACK that is due, if any.
-    pub(super) fn acknowledge_if_due(&mut self, now: MonoTime, index: usize, out: &mut Outbox) {
+    pub(super) fn acknowledge_if_due(&mut self, now: MonoTime, index: ProxyIndex, out: &mut Outbox) {
         let Some(proxy) = self.writers.get_mut(index) else { return };
         if is_due(proxy.ack.preemptive_due, now) {
             proxy.ack.preemptive_due = Some(now.plus(proxy.ack.preemptive_interval));
@@ -68,7 +69,7 @@ impl Reader {
 
     /// While data arrives from a writer that was never heard otherwise, what came before the data is unknown: ask now. What it has
     /// to announce it mostly announces with the data: ask if it does not.
-    pub(super) fn ask_if_unheard(&mut self, now: Now, index: usize, out: &mut Outbox) {
+    pub(super) fn ask_if_unheard(&mut self, now: Now, index: ProxyIndex, out: &mut Outbox) {
         let Some(proxy) = self.writers.get_mut(index) else { return };
         let awaits = proxy.awaits_announcement();
         if !proxy.reliable || proxy.ahead.store.is_empty() || (proxy.start.heard && !awaits) {
@@ -84,7 +85,7 @@ impl Reader {
     }
 
     /// A HEARTBEAT says that changes are gone of which nothing was known: ask for them until it is clear.
-    pub(super) fn ask_what_is_gone(&mut self, now: MonoTime, index: usize, out: &mut Outbox) {
+    pub(super) fn ask_what_is_gone(&mut self, now: MonoTime, index: ProxyIndex, out: &mut Outbox) {
         let Some(proxy) = self.writers.get_mut(index) else { return };
         let ack = &mut proxy.ack;
         ack.preemptive_interval = QUIET;
@@ -93,7 +94,7 @@ impl Reader {
     }
 
     /// While a GAP about what is expected waits for a HEARTBEAT that reaches as far, ask for one.
-    pub(super) fn ask_if_unconfirmed(&mut self, now: MonoTime, index: usize, out: &mut Outbox) {
+    pub(super) fn ask_if_unconfirmed(&mut self, now: MonoTime, index: ProxyIndex, out: &mut Outbox) {
         let Some(proxy) = self.writers.get_mut(index).filter(|proxy| proxy.awaits_heartbeat()) else {
             return;
         };
@@ -103,7 +104,7 @@ impl Reader {
     }
 
     /// Sends an ECHO, together with an ACKNACK if more has arrived than the writer knows.
-    pub(super) fn send_echo(&mut self, now: MonoTime, index: usize, count: i32, out: &mut Outbox) {
+    pub(super) fn send_echo(&mut self, now: MonoTime, index: ProxyIndex, count: i32, out: &mut Outbox) {
         let Some(proxy) = self.writers.get(index) else { return };
         let writer_id = proxy.guid().entity_id;
         let room = self.cfg.receive_room.part();
@@ -120,14 +121,14 @@ impl Reader {
     }
 
     /// Tells a writer what has arrived and what is missing.
-    pub(super) fn send_acknack(&mut self, now: MonoTime, index: usize, final_flag: bool, out: &mut Outbox) {
+    pub(super) fn send_acknack(&mut self, now: MonoTime, index: ProxyIndex, final_flag: bool, out: &mut Outbox) {
         self.send_answer(now, index, final_flag, None, out);
     }
 
     fn send_answer(
         &mut self,
         now: MonoTime,
-        index: usize,
+        index: ProxyIndex,
         final_flag: bool,
         echo: Option<Echo>,
         out: &mut Outbox,

@@ -20,6 +20,7 @@ pub(crate) use reassembly::{Added, Limits, Reassembly};
 pub use receive::Run;
 pub use room::ReceiveRoom;
 
+use crate::proxy_index::ProxyIndex;
 use crate::remembered::{Life, Remembered};
 use crate::timing::{arm, earliest};
 use crate::{DeliverySink, ReaderStats};
@@ -125,7 +126,7 @@ impl Reader {
         self.guids.insert(slot, proxy.guid());
         self.deadlines.insert(slot, None);
         self.writers.insert(slot, Box::new(proxy));
-        self.acknowledge_if_due(now.mono, slot, out);
+        self.acknowledge_if_due(now.mono, ProxyIndex::new(slot), out);
     }
 
     /// The count of the next ACKNACK. All writers are sent numbers of one row, so that a writer that this reader forgot
@@ -173,9 +174,9 @@ impl Reader {
     /// Forgets a writer and what it has not completed; false when it was not matched.
     pub fn unmatch_writer(&mut self, writer: Guid) -> bool {
         let Some(index) = self.find(writer) else { return false };
-        self.guids.remove(index);
-        self.deadlines.remove(index);
-        let mut proxy = self.writers.remove(index);
+        self.guids.remove(index.get());
+        self.deadlines.remove(index.get());
+        let mut proxy = self.writers.remove(index.get());
         if proxy.reliable {
             self.shares.remove();
         }
@@ -187,7 +188,7 @@ impl Reader {
 
     /// Offers again what the sink rejected, after room was made; tells the writers at once how far that got.
     pub fn retry_rejected(&mut self, now: Now, sink: &mut dyn DeliverySink, out: &mut Outbox) {
-        for index in 0..self.writers.len() {
+        for index in self.writers.indices() {
             let Some(proxy) = self.writers.get_mut(index).filter(|proxy| proxy.blocked) else { continue };
             let before = proxy.unacknowledged();
             proxy.blocked = false;
@@ -233,8 +234,8 @@ impl Reader {
         if !crate::timing::is_due(self.due, now.mono) {
             return;
         }
-        for index in 0..self.writers.len() {
-            let due = self.deadlines.get(index).copied().flatten();
+        for index in self.writers.indices() {
+            let due = self.deadlines.get(index.get()).copied().flatten();
             if crate::timing::is_due(due, now.mono) {
                 self.acknowledge_if_due(now.mono, index, out);
             }
@@ -295,7 +296,7 @@ impl Reader {
     }
 
     /// Something came from a writer that is for this reader alone, or for others too.
-    fn note_addressee(&mut self, index: usize, source: Source, reader_id: EntityId) {
+    fn note_addressee(&mut self, index: ProxyIndex, source: Source, reader_id: EntityId) {
         let Some(proxy) = self.writers.get_mut(index) else { return };
         if source.directed && reader_id != EntityId::UNKNOWN {
             self.newly_acknowledged |= proxy.acquaintance.show();
@@ -325,12 +326,17 @@ impl Reader {
         stats
     }
 
-    fn find(&self, writer: Guid) -> Option<usize> {
-        self.guids.binary_search(&writer).ok()
+    fn find(&self, writer: Guid) -> Option<ProxyIndex> {
+        self.guids.binary_search(&writer).ok().map(ProxyIndex::new)
     }
 
     /// The matched writer a submessage came from, if it is meant for this reader.
-    fn addressed(&mut self, prefix: GuidPrefix, writer_id: EntityId, reader_id: EntityId) -> Option<usize> {
+    fn addressed(
+        &mut self,
+        prefix: GuidPrefix,
+        writer_id: EntityId,
+        reader_id: EntityId,
+    ) -> Option<ProxyIndex> {
         if reader_id != EntityId::UNKNOWN && reader_id != self.cfg.guid.entity_id {
             return None;
         }
@@ -346,19 +352,19 @@ impl Reader {
     }
 
     /// Where a matched writer is.
-    pub(crate) fn matched(&mut self, writer: Guid) -> Option<usize> {
+    pub(crate) fn matched(&mut self, writer: Guid) -> Option<ProxyIndex> {
         self.addressed(writer.prefix, writer.entity_id, EntityId::UNKNOWN)
     }
 
     /// Up to which change of a writer nothing more is needed.
-    pub(crate) fn settled_through(&self, index: usize) -> Option<SequenceNumber> {
+    pub(crate) fn settled_through(&self, index: ProxyIndex) -> Option<SequenceNumber> {
         self.writers.get(index).map(|proxy| proxy.unacknowledged().previous())
     }
 
     /// Takes up when a writer next has something to be told.
-    fn wake_for(&mut self, index: usize) {
+    fn wake_for(&mut self, index: ProxyIndex) {
         let at = self.writers.get(index).and_then(|proxy| proxy.ack.deadline());
-        if let Some(deadline) = self.deadlines.get_mut(index) {
+        if let Some(deadline) = self.deadlines.get_mut(index.get()) {
             *deadline = at;
         }
         if let Some(at) = at {

@@ -170,7 +170,8 @@ impl WriterProxy {
     }
 
     fn has_history(&self) -> bool {
-        self.announced.historical_last != SequenceNumber::UNKNOWN && self.expected > self.announced.historical_last
+        self.announced.historical_last != SequenceNumber::UNKNOWN
+            && self.expected > self.announced.historical_last
     }
 
     pub(super) fn historical_complete(&self) -> bool {
@@ -270,7 +271,9 @@ impl WriterProxy {
             let hole = self.ahead.irrelevant.range_of(self.expected);
             let end = match hole {
                 Some(range) => self.end_of(now.mono, range),
-                None => self.announced.first.min(self.ahead.irrelevant.first().unwrap_or(self.announced.first)),
+                None => {
+                    self.announced.first.min(self.ahead.irrelevant.first().unwrap_or(self.announced.first))
+                }
             };
             // A change that arrived although it was called irrelevant, or just before it was gone, is delivered.
             let target = self.before_stored(end);

@@ -2,6 +2,7 @@
 
 use super::incoming::{is_for_another, share_payload};
 use super::{Added, Incoming, Limits, Reader};
+use crate::proxy_index::ProxyIndex;
 use crate::{ChangeKind, DeliverySink, Received};
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{
@@ -17,7 +18,7 @@ const STALE_AFTER: Duration = Duration::from_secs(1);
 /// A matched writer of which several changes follow each other; valid as long as no writer is matched or unmatched.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    index: usize,
+    index: ProxyIndex,
 }
 
 impl Reader {
@@ -90,7 +91,7 @@ impl Reader {
     pub(crate) fn on_change(
         &mut self,
         now: Now,
-        index: usize,
+        index: ProxyIndex,
         change: Incoming,
         sink: &mut dyn DeliverySink,
         out: &mut Outbox,
@@ -109,7 +110,7 @@ impl Reader {
     fn take_whole(
         &mut self,
         now: Now,
-        index: usize,
+        index: ProxyIndex,
         sn: SequenceNumber,
         change: Option<impl FnOnce() -> Incoming>,
         sink: &mut dyn DeliverySink,
@@ -170,7 +171,7 @@ impl Reader {
     }
 
     /// Whether anything of a change is still wanted.
-    fn is_new(&mut self, index: usize, sn: SequenceNumber) -> bool {
+    fn is_new(&mut self, index: ProxyIndex, sn: SequenceNumber) -> bool {
         // Nothing can follow the highest number, so it is not one of a change.
         let possible = sn >= SequenceNumber::FIRST && sn < SequenceNumber::MAX;
         let new = possible && self.writers.get(index).is_some_and(|proxy| !proxy.is_settled(sn));
@@ -184,7 +185,7 @@ impl Reader {
     }
 
     /// Whether fragments name nobody, and may be of a change that is sent again to other readers here and is older than this one.
-    fn passes_over(&mut self, index: usize, sn: SequenceNumber, reader_id: EntityId) -> bool {
+    fn passes_over(&mut self, index: ProxyIndex, sn: SequenceNumber, reader_id: EntityId) -> bool {
         let proxy = self.writers.get_mut(index);
         let proxy =
             proxy.filter(|proxy| reader_id == EntityId::UNKNOWN && proxy.may_be_unknown_to_its_writer());
@@ -195,7 +196,7 @@ impl Reader {
     }
 
     /// Takes a complete change that is not settled yet.
-    fn take(&mut self, now: Now, index: usize, change: Incoming, sink: &mut dyn DeliverySink) {
+    fn take(&mut self, now: Now, index: ProxyIndex, change: Incoming, sink: &mut dyn DeliverySink) {
         let Some(proxy) = self.writers.get_mut(index) else { return };
         if !proxy.reliable {
             let sn = change.sn;
@@ -210,7 +211,7 @@ impl Reader {
     }
 
     /// Keeps a change until the ones before it have arrived, if there is room.
-    fn keep_out_of_order(&mut self, index: usize, change: Incoming) {
+    fn keep_out_of_order(&mut self, index: ProxyIndex, change: Incoming) {
         let room = self.out_of_order_room(index);
         let Some(proxy) = self.writers.get_mut(index) else { return };
         let counter = if proxy.ahead.store.made().insert(change, self.cfg.max_out_of_order_samples, room) {
@@ -223,15 +224,21 @@ impl Reader {
     }
 
     /// Octets of changes that one writer may have waiting.
-    fn out_of_order_room(&self, index: usize) -> usize {
-        let others = self.writers.iter().enumerate().filter(|(other, _)| *other != index);
+    fn out_of_order_room(&self, index: ProxyIndex) -> usize {
+        let others = self.writers.iter().enumerate().filter(|(other, _)| *other != index.get());
         let others = others.fold(0usize, |sum, (_, proxy)| sum.saturating_add(proxy.ahead.store.octets()));
         let left = self.cfg.max_out_of_order_bytes_total.saturating_sub(others);
         self.cfg.max_out_of_order_bytes.min(left)
     }
 
     /// Delivers a change that is not offered again if it is rejected.
-    fn deliver_unreliably(&mut self, now: Now, index: usize, change: Incoming, sink: &mut dyn DeliverySink) {
+    fn deliver_unreliably(
+        &mut self,
+        now: Now,
+        index: ProxyIndex,
+        change: Incoming,
+        sink: &mut dyn DeliverySink,
+    ) {
         let Some(proxy) = self.writers.get_mut(index) else { return };
         let sn = change.sn;
         let counter = match sink.deliver(now, &change.received(proxy.guid())) {
@@ -247,7 +254,7 @@ impl Reader {
     fn directed_elsewhere(
         &mut self,
         now: Now,
-        index: usize,
+        index: ProxyIndex,
         sn: SequenceNumber,
         sink: &mut dyn DeliverySink,
     ) {
@@ -256,14 +263,14 @@ impl Reader {
     }
 
     /// Treats a change as one that will not come.
-    fn pass_over(&mut self, now: Now, index: usize, sn: SequenceNumber, sink: &mut dyn DeliverySink) {
+    fn pass_over(&mut self, now: Now, index: ProxyIndex, sn: SequenceNumber, sink: &mut dyn DeliverySink) {
         let Some(proxy) = self.writers.get_mut(index) else { return };
         proxy.add_irrelevant(SnRange::new(sn, sn));
         self.advance(now, index, sink);
     }
 
     /// Delivers what has come into order and forgets what that leaves behind.
-    pub(super) fn advance(&mut self, now: Now, index: usize, sink: &mut dyn DeliverySink) {
+    pub(super) fn advance(&mut self, now: Now, index: ProxyIndex, sink: &mut dyn DeliverySink) {
         let Some(proxy) = self.writers.get_mut(index) else { return };
         proxy.advance(now, sink, &mut self.stats);
         let Some(partials) = proxy.ahead.partials.if_made() else { return };
@@ -277,7 +284,7 @@ impl Reader {
     fn assemble(
         &mut self,
         now: Now,
-        index: usize,
+        index: ProxyIndex,
         state: &ReceiverState,
         frag: &DataFrag<'_>,
         packet: &SharedBytes,
@@ -292,7 +299,7 @@ impl Reader {
     fn add_fragments(
         &mut self,
         now: Now,
-        index: usize,
+        index: ProxyIndex,
         state: &ReceiverState,
         frag: &DataFrag<'_>,
         packet: &SharedBytes,
@@ -321,8 +328,8 @@ impl Reader {
     }
 
     /// Octets of changes in parts of all writers but one.
-    fn reassembly_of_others(&self, index: usize) -> usize {
-        let others = self.writers.iter().enumerate().filter(|(other, _)| *other != index);
+    fn reassembly_of_others(&self, index: ProxyIndex) -> usize {
+        let others = self.writers.iter().enumerate().filter(|(other, _)| *other != index.get());
         others.fold(0usize, |sum, (_, proxy)| sum.saturating_add(proxy.ahead.partials.octets()))
     }
 
@@ -330,7 +337,7 @@ impl Reader {
     fn evict_stalest(&mut self, now: Now) -> bool {
         let stalest = self.writers.iter().enumerate().filter_map(|(index, proxy)| {
             let (touched, sn) = proxy.ahead.partials.stalest()?;
-            Some((touched, index, sn))
+            Some((touched, ProxyIndex::new(index), sn))
         });
         let Some((touched, index, sn)) = stalest.min() else { return false };
         let Some(proxy) = self.writers.get_mut(index).filter(|_| now.mono.since(touched) >= STALE_AFTER)

@@ -1,6 +1,7 @@
 //! The matched writers of a reader (RTPS 2.5 §8.4.10.3), by their places.
 
 use super::proxy::WriterProxy;
+use crate::proxy_index::ProxyIndex;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
@@ -12,16 +13,21 @@ use core::ops::{Deref, DerefMut};
 pub(super) struct Writers(Vec<Box<WriterProxy>>);
 
 impl Writers {
-    #[inline]
-    pub(super) fn get(&self, index: usize) -> Option<&WriterProxy> {
-        debug_assert!(index < self.0.len(), "no writer {index}");
-        self.0.get(index).map(|proxy| &**proxy)
+    /// Of all of them.
+    pub(super) fn indices(&self) -> impl Iterator<Item = ProxyIndex> + use<> {
+        ProxyIndex::all(self.0.len())
     }
 
     #[inline]
-    pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut WriterProxy> {
-        debug_assert!(index < self.0.len(), "no writer {index}");
-        self.0.get_mut(index).map(|proxy| &mut **proxy)
+    pub(super) fn get(&self, index: ProxyIndex) -> Option<&WriterProxy> {
+        debug_assert!(index.get() < self.0.len(), "no writer at {index:?}");
+        self.0.get(index.get()).map(|proxy| &**proxy)
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, index: ProxyIndex) -> Option<&mut WriterProxy> {
+        debug_assert!(index.get() < self.0.len(), "no writer at {index:?}");
+        self.0.get_mut(index.get()).map(|proxy| &mut **proxy)
     }
 }
 

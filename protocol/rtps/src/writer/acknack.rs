@@ -3,6 +3,7 @@
 use super::Writer;
 use super::readers::{Lacking, MAX_REQUEST_INTERVALS, ReaderProxy, Standing, Terms, WHOLE};
 use crate::WriterHistory;
+use crate::proxy_index::ProxyIndex;
 use dunlin_buf::Outbox;
 use dunlin_core::{
     Guid, GuidPrefix, Misbehaviour, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange,
@@ -124,7 +125,7 @@ impl Writer {
         now: MonoTime,
         reader: Guid,
         is_new: impl FnOnce(&mut ReaderProxy) -> bool,
-    ) -> Option<usize> {
+    ) -> Option<ProxyIndex> {
         let index = self.readers.find(reader);
         let proxy = index.and_then(|index| self.readers.get_mut(index));
         let why = match &proxy {
@@ -149,12 +150,12 @@ impl Writer {
     }
 
     /// Everything up to `through` has arrived, as far as it was sent. True when that is news.
-    pub(super) fn acknowledge(&mut self, index: usize, through: SequenceNumber) -> bool {
+    pub(super) fn acknowledge(&mut self, index: ProxyIndex, through: SequenceNumber) -> bool {
         self.readers.acknowledge(index, through.min(self.transmission.pushed()))
     }
 
     /// Looks whether a reader lacks what it was sent again already.
-    fn note_repeated(&mut self, now: MonoTime, index: usize, set: &SequenceNumberSet) {
+    fn note_repeated(&mut self, now: MonoTime, index: ProxyIndex, set: &SequenceNumberSet) {
         if let Some(first) = set.iter().next() {
             self.note_lack_of(now, index, (first, WHOLE), Lacking::Change(first));
         } else if let Some(silence) = self.readers.get_mut(index).and_then(|proxy| proxy.silence.as_mut()) {
@@ -162,7 +163,13 @@ impl Writer {
         }
     }
 
-    fn note_lack_of(&mut self, now: MonoTime, index: usize, what: (SequenceNumber, u32), lacking: Lacking) {
+    fn note_lack_of(
+        &mut self,
+        now: MonoTime,
+        index: ProxyIndex,
+        what: (SequenceNumber, u32),
+        lacking: Lacking,
+    ) {
         let repaired = |proxy: &&ReaderProxy| proxy.requests.is_empty() && proxy.was_repaired(what.0, what.1);
         if self.readers.get(index).filter(repaired).is_some() {
             self.note_lack(now, index, lacking);
@@ -170,7 +177,7 @@ impl Writer {
     }
 
     /// Replaces what a reader wants by what it says it wants now.
-    fn request(&mut self, now: MonoTime, index: usize, set: &SequenceNumberSet) {
+    fn request(&mut self, now: MonoTime, index: ProxyIndex, set: &SequenceNumberSet) {
         let Some(proxy) = self.readers.get_mut(index) else { return };
         let terms = Terms {
             last: self.transmission.pushed(),

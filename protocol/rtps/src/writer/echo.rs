@@ -4,6 +4,7 @@
 use super::Writer;
 use super::readers::ReaderProxy;
 use crate::WriterHistory;
+use crate::proxy_index::ProxyIndex;
 use dunlin_buf::Outbox;
 use dunlin_core::{Behaviour, EntityId, Guid, GuidPrefix, Misbehaviour, MonoTime, Now};
 use dunlin_wire::{Echo, EchoRequest, Heartbeat};
@@ -46,7 +47,7 @@ impl Writer {
 
     /// What counts of the room that a reader has in its socket, if it says something new about it: on a network there may be
     /// less on the way.
-    fn room_in_socket(&self, index: usize, told: u32) -> Option<u64> {
+    fn room_in_socket(&self, index: ProxyIndex, told: u32) -> Option<u64> {
         let proxy = self.readers.get(index)?;
         proxy.flow.as_ref().filter(|flow| flow.is_news(told))?;
         let room = u64::from(told).min(self.cfg.window_limit as u64);

@@ -5,6 +5,7 @@ use super::readers::ReaderProxy;
 use super::withhold::{count_after, with_count};
 use super::{HeartbeatCounts, Writer};
 use crate::WriterHistory;
+use crate::proxy_index::ProxyIndex;
 use crate::timing::is_due;
 use dunlin_buf::Outbox;
 use dunlin_core::{EntityId, MonoTime, Now, SequenceNumber, SnRange};
@@ -92,7 +93,7 @@ impl Writer {
         self.announcements.note_delays(now, &self.readers);
         self.inactivity.await_answers(now);
         if more == 0 {
-            self.announce_withheld(index, true, history, out);
+            self.announce_withheld(ProxyIndex::new(index), true, history, out);
         } else {
             self.announce_all_withheld(history, out);
             let heartbeat = self.announce(EntityId::UNKNOWN, self.transmission.on_wire(), history);
@@ -110,7 +111,7 @@ impl Writer {
     /// changes were written before it came is told that too.
     pub(super) fn tell(
         &mut self,
-        index: usize,
+        index: ProxyIndex,
         filtered: bool,
         with_heartbeat: bool,
         history: &dyn WriterHistory,
@@ -157,7 +158,7 @@ impl Writer {
     }
 
     /// Notes that a reader asked for a HEARTBEAT.
-    pub(super) fn owe_reply(&mut self, now: MonoTime, index: usize) {
+    pub(super) fn owe_reply(&mut self, now: MonoTime, index: ProxyIndex) {
         let Some(proxy) = self.readers.get_mut(index) else { return };
         proxy.owe_reply(now);
         let due = proxy.deadline();
@@ -168,7 +169,7 @@ impl Writer {
     pub(super) fn reply_if_due(
         &mut self,
         now: MonoTime,
-        index: usize,
+        index: ProxyIndex,
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) {

@@ -10,6 +10,7 @@
 
 use super::Writer;
 use super::readers::{Lacking, Patience, ReaderProxy, Silence, Standing};
+use crate::proxy_index::ProxyIndex;
 use crate::timing::{arm, is_due};
 use crate::{WriterConfig, WriterHistory};
 use alloc::vec::Vec;
@@ -91,7 +92,7 @@ impl Writer {
         }
         let pushed = self.transmission.pushed();
         let (mut next, mut fallen) = (None, false);
-        for index in 0..self.readers.len() {
+        for index in self.readers.indices() {
             let Some(proxy) = self.readers.get_mut(index) else { break };
             if proxy.standing != Standing::Silent && proxy.needs_heartbeat(pushed) {
                 let Some(since) = proxy.silence.as_ref().and_then(|silence| silence.unanswered) else {
@@ -122,7 +123,7 @@ impl Writer {
     fn wait_on(
         &mut self,
         now: MonoTime,
-        index: usize,
+        index: ProxyIndex,
         since: MonoTime,
         history: &dyn WriterHistory,
         out: &mut Outbox,
@@ -140,7 +141,7 @@ impl Writer {
         }
     }
 
-    fn fall_silent(&mut self, now: MonoTime, index: usize) {
+    fn fall_silent(&mut self, now: MonoTime, index: ProxyIndex) {
         let period = self.cfg.heartbeat_period;
         let Some(proxy) = self.readers.get_mut(index) else { return };
         if proxy.standing == Standing::Active {
@@ -159,7 +160,7 @@ impl Writer {
 
     /// A reader asks for what was sent to it again already. If it has asked for nothing else for as long as readers are waited
     /// for, it answers but gets no further: it is not waited for until it does.
-    pub(super) fn note_lack(&mut self, now: MonoTime, index: usize, lacking: Lacking) {
+    pub(super) fn note_lack(&mut self, now: MonoTime, index: ProxyIndex, lacking: Lacking) {
         let pushed = self.transmission.pushed();
         let (Some(after), Some(proxy)) = (self.inactivity.after, self.readers.get_mut(index)) else { return };
         let Some(silence) = proxy.silence.as_mut() else { return };
@@ -174,7 +175,7 @@ impl Writer {
     }
 
     /// Asks an inactive reader, if it is time.
-    fn probe(&mut self, now: MonoTime, index: usize, history: &dyn WriterHistory, out: &mut Outbox) {
+    fn probe(&mut self, now: MonoTime, index: ProxyIndex, history: &dyn WriterHistory, out: &mut Outbox) {
         let most = self.cfg.heartbeat_max_period;
         let silent = |proxy: &&mut ReaderProxy| proxy.standing == Standing::Silent;
         let proxy = self.readers.get_mut(index).filter(silent);
@@ -199,7 +200,7 @@ impl Writer {
     }
 
     /// A reader has acknowledged something: if it was inactive, it may have caught up.
-    pub(super) fn note_return(&mut self, index: usize) {
+    pub(super) fn note_return(&mut self, index: ProxyIndex) {
         if let Some(reader) = self.readers.readmit(index) {
             self.inactivity.turned(reader, true);
         }

@@ -10,6 +10,7 @@ use super::Writer;
 use super::readers::{ReaderProxy, WHOLE};
 use super::transmission::{FRAMES_MOST, cost, filling};
 use crate::emit::Framing;
+use crate::proxy_index::ProxyIndex;
 use crate::{Change, WriterHistory};
 use alloc::vec::Vec;
 use dunlin_buf::Outbox;
@@ -141,7 +142,7 @@ impl Writer {
 
     /// How many fragments a datagram with repairs for a reader, or for a group that others listen to as well, may have. What is
     /// missed again after that goes alone, in case there is no room for long datagrams where they arrive.
-    pub(super) fn repair_width(&self, index: usize, change: &Change, group: Option<&Locator>) -> u32 {
+    pub(super) fn repair_width(&self, index: ProxyIndex, change: &Change, group: Option<&Locator>) -> u32 {
         let (Some(_), Some(proxy)) = (&self.cfg.paths, self.readers.get(index)) else { return 1 };
         if proxy.was_repaired(change.sn, WHOLE) {
             return 1;
@@ -191,14 +192,14 @@ impl Writer {
 
     /// Whether a change left for a reader in datagrams that are longer than usual because of what the way is said to carry, or with
     /// a probe.
-    pub(super) fn left_in_long_ones(&self, index: usize, change: &Change) -> bool {
+    pub(super) fn left_in_long_ones(&self, index: ProxyIndex, change: &Change) -> bool {
         let was_there = self.readers.get(index).is_some_and(|proxy| change.sn > proxy.history_end);
         let long = self.forms.was_whole(change.sn, self.cfg.max_message_size.saturating_add(1));
         self.cfg.paths.is_some() && was_there && (long || self.transmission.path_mtu().probes(change.sn))
     }
 
     /// Whether a large change, whose inline QoS is prepared, is repaired whole for a reader: as it left, if the way carries that.
-    pub(super) fn is_repaired_whole(&self, index: usize, change: &Change) -> bool {
+    pub(super) fn is_repaired_whole(&self, index: ProxyIndex, change: &Change) -> bool {
         let (Some(_), Some(proxy)) = (&self.cfg.paths, self.readers.get(index)) else { return false };
         let whole = self.whole_len(change);
         self.cfg.fragment_size == 0

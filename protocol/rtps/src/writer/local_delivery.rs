@@ -3,6 +3,7 @@
 
 use super::Writer;
 use crate::local_delivery::is_in_process;
+use crate::proxy_index::ProxyIndex;
 use crate::{Change, ChangeKind, LocalChange, WriterHistory};
 use alloc::vec::Vec;
 use dunlin_buf::SharedBytes;
@@ -35,7 +36,7 @@ impl Writer {
     pub fn delivered_locally(&mut self, now: MonoTime, sn: SequenceNumber, taken: &[(Guid, SequenceNumber)]) {
         for (reader, through) in taken {
             let index = self.readers.find(*reader);
-            let reliable = |index: &usize| self.readers.get(*index).is_some_and(|proxy| proxy.reliable);
+            let reliable = |index: &ProxyIndex| self.readers.get(*index).is_some_and(|proxy| proxy.reliable);
             if let Some(index) = index.filter(reliable) {
                 self.acknowledge(index, *through);
             }

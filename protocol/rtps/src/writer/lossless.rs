@@ -65,7 +65,7 @@ impl Writer {
     /// A reader may have come to a lossless path or left it, or the room there may be another one.
     pub(super) fn note_rooms(&mut self) {
         let mut changed = false;
-        for index in 0..self.readers.len() {
+        for index in self.readers.indices() {
             let room = self.readers.get(index).map_or(0, |proxy| self.lossless_room(proxy));
             let flow = self.readers.get_mut(index).and_then(|proxy| proxy.flow.as_mut());
             changed |= flow.is_some_and(|flow| flow.set_room(room));

@@ -3,6 +3,7 @@
 use super::readers::{Flow, MAX_REQUEST_INTERVALS, ReaderProxy, Standing};
 use super::{ReaderProxyConfig, Writer};
 use crate::WriterHistory;
+use crate::proxy_index::ProxyIndex;
 use crate::remembered::Life;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -159,7 +160,7 @@ impl Writer {
     }
 
     /// Adds a reader, and brings what is derived from the set of readers up to date.
-    fn add(&mut self, slot: usize, proxy: ReaderProxy) {
+    fn add(&mut self, slot: ProxyIndex, proxy: ReaderProxy) {
         self.framing.long_keys |= proxy.cfg.vendor.does(Behaviour::MisreadsShortKeys);
         if proxy.cfg.expects_inline_qos {
             self.framing.room_after = self.framing.room_after.or(Some(self.begun()));

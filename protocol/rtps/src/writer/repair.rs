@@ -3,6 +3,7 @@
 use super::Writer;
 use super::readers::{Form, FragmentRequest, MAX_REQUEST_INTERVALS, Standing, WHOLE};
 use crate::emit::Framing;
+use crate::proxy_index::ProxyIndex;
 use crate::timing::{earliest, is_due};
 use crate::{Change, WriterHistory};
 use dunlin_buf::Outbox;
@@ -34,7 +35,7 @@ impl Writer {
     pub(super) fn serve(
         &mut self,
         now: MonoTime,
-        index: usize,
+        index: ProxyIndex,
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) {
@@ -57,7 +58,7 @@ impl Writer {
     fn after_serving(
         &mut self,
         now: MonoTime,
-        index: usize,
+        index: ProxyIndex,
         progress: Progress,
         history: &dyn WriterHistory,
         out: &mut Outbox,
@@ -90,7 +91,7 @@ impl Writer {
 
     /// A best-effort reader counts what it jumps over as lost. What was not there any more when it came is not, so it is told
     /// of each hole in the history before it is sent what lies behind.
-    fn tell_holes(&mut self, index: usize, history: &dyn WriterHistory, out: &mut Outbox) {
+    fn tell_holes(&mut self, index: ProxyIndex, history: &dyn WriterHistory, out: &mut Outbox) {
         if self.readers.get(index).is_some_and(|proxy| proxy.standing == Standing::CatchingUp) {
             self.tell(index, false, false, history, out);
             self.gaps.clear();
@@ -98,14 +99,14 @@ impl Writer {
     }
 
     /// When the next repair for a reader may leave.
-    fn repair_ready_at(&mut self, now: MonoTime, index: usize) -> MonoTime {
+    fn repair_ready_at(&mut self, now: MonoTime, index: ProxyIndex) -> MonoTime {
         let paid_at = self.readers.get(index).map_or(now, |proxy| proxy.account.ready_at());
         self.repairs.ready_at(now).max(self.transmission.paced_until(now)).max(paid_at)
     }
 
     /// Whether the next repair may not leave yet. What was kept back for a best-effort reader leaves in any case, although it
     /// counts: new data would overtake it, and the reader would ignore it then.
-    fn has_to_wait(&mut self, now: MonoTime, index: usize) -> bool {
+    fn has_to_wait(&mut self, now: MonoTime, index: ProxyIndex) -> bool {
         let is_new = |standing| standing != Standing::CatchingUp;
         let kept_back =
             self.readers.get(index).is_some_and(|proxy| !proxy.reliable && is_new(proxy.standing));
@@ -113,7 +114,7 @@ impl Writer {
     }
 
     /// Accounts for a datagram with repairs for a reader.
-    fn spend_for(&mut self, now: MonoTime, index: usize, octets: usize) {
+    fn spend_for(&mut self, now: MonoTime, index: ProxyIndex, octets: usize) {
         if let Some(proxy) = self.readers.get_mut(index) {
             proxy.account.made().spend(now, octets);
         }
@@ -121,7 +122,7 @@ impl Writer {
     }
 
     /// A change is repaired for a reader.
-    fn grant(&mut self, index: usize, change: &Change) {
+    fn grant(&mut self, index: ProxyIndex, change: &Change) {
         let octets = change.payload.as_ref().map_or(0, |payload| payload.len());
         if let Some(proxy) = self.readers.get_mut(index) {
             proxy.account.made().grant(change.sn, octets);
@@ -135,7 +136,7 @@ impl Writer {
         self.stats.repair_octets_sent = self.stats.repair_octets_sent.saturating_add(octets as u64);
     }
 
-    fn prepare_inline(&mut self, change: &Change, index: usize) {
+    fn prepare_inline(&mut self, change: &Change, index: ProxyIndex) {
         let expected = self.readers.get(index).is_some_and(|proxy| proxy.cfg.expects_inline_qos);
         let for_readers = self.cfg.reader_inline_qos.as_ref().filter(|_| expected);
         self.framing.inline_qos(change, for_readers, &mut self.inline);
@@ -147,7 +148,7 @@ impl Writer {
     fn serve_fragments(
         &mut self,
         now: MonoTime,
-        index: usize,
+        index: ProxyIndex,
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) -> Progress {
@@ -187,7 +188,7 @@ impl Writer {
     fn send_requested(
         &mut self,
         now: MonoTime,
-        index: usize,
+        index: ProxyIndex,
         request: &FragmentRequest,
         change: &Change,
         out: &mut Outbox,
@@ -244,7 +245,7 @@ impl Writer {
     }
 
     /// Whether a fragment was repaired a moment ago, for an older request.
-    fn is_suppressed(&self, now: MonoTime, index: usize, sn: SequenceNumber, fragment: u32) -> bool {
+    fn is_suppressed(&self, now: MonoTime, index: ProxyIndex, sn: SequenceNumber, fragment: u32) -> bool {
         let least = self.cfg.nack_suppression;
         self.readers.get(index).is_some_and(|proxy| proxy.is_suppressed(now, sn, fragment, least))
     }
@@ -260,7 +261,7 @@ impl Writer {
     fn repair_fragments(
         &mut self,
         now: MonoTime,
-        index: usize,
+        index: ProxyIndex,
         (change, (number, count)): (&Change, (u32, u32)),
         group: Option<Locator>,
         out: &mut Outbox,
@@ -288,7 +289,7 @@ impl Writer {
     fn serve_whole(
         &mut self,
         now: MonoTime,
-        index: usize,
+        index: ProxyIndex,
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) -> Progress {
@@ -355,7 +356,7 @@ impl Writer {
     fn repair_through_memory(
         &mut self,
         now: MonoTime,
-        index: usize,
+        index: ProxyIndex,
         change: &Change,
         out: &mut Outbox,
     ) -> bool {
@@ -380,7 +381,7 @@ impl Writer {
     fn repair_in_fragments(
         &mut self,
         now: MonoTime,
-        index: usize,
+        index: ProxyIndex,
         change: &Change,
         out: &mut Outbox,
     ) -> Progress {
@@ -412,7 +413,7 @@ impl Writer {
     }
 
     /// A reader has nothing of a change that was sent to it.
-    fn note_missed(&mut self, index: usize, change: &Change) {
+    fn note_missed(&mut self, index: ProxyIndex, change: &Change) {
         let first = self.readers.get(index).is_some_and(|proxy| !proxy.was_repaired(change.sn, WHOLE));
         if first && change.sn <= self.transmission.on_wire() {
             let octets = change.payload.as_ref().map_or(0, |payload| payload.len());
@@ -421,7 +422,7 @@ impl Writer {
     }
 
     /// The same, where long datagrams may be the reason.
-    fn note_long_missed(&mut self, index: usize, change: &Change) {
+    fn note_long_missed(&mut self, index: ProxyIndex, change: &Change) {
         let first = self
             .readers
             .get(index)
@@ -437,7 +438,7 @@ impl Writer {
     fn repair_data(
         &mut self,
         now: MonoTime,
-        index: usize,
+        index: ProxyIndex,
         first: &Change,
         history: &dyn WriterHistory,
         out: &mut Outbox,
@@ -488,13 +489,13 @@ impl Writer {
     }
 
     /// The next change wanted by a reader, if it is there.
-    fn next_small<'h>(&self, index: usize, history: &'h dyn WriterHistory) -> Option<&'h Change> {
+    fn next_small<'h>(&self, index: ProxyIndex, history: &'h dyn WriterHistory) -> Option<&'h Change> {
         let proxy = self.readers.get(index)?;
         let wanted = proxy.requests.whole.first().filter(|sn| *sn > proxy.start)?;
         history.get(wanted).filter(|change| !proxy.rejects(change))
     }
 
-    fn repaired(&mut self, now: MonoTime, index: usize, sn: SequenceNumber) {
+    fn repaired(&mut self, now: MonoTime, index: ProxyIndex, sn: SequenceNumber) {
         let Some(proxy) = self.readers.get_mut(index) else { return };
         proxy.served_through(sn);
         proxy.note_repair(now, sn, WHOLE);
@@ -506,7 +507,7 @@ impl Writer {
     fn shared_group(
         &mut self,
         now: MonoTime,
-        index: usize,
+        index: ProxyIndex,
         repair: (SequenceNumber, Form),
     ) -> Option<Locator> {
         let group = self.repairs.share(now, &mut self.readers, index, repair)?;

@@ -9,6 +9,7 @@ use super::readers::{MAX_KEPT, MAX_REQUEST_INTERVALS, ReaderProxy, Separation};
 use super::withheld::MAX_UNANNOUNCED;
 use crate::ReaderFilter;
 use crate::emit::Framing;
+use crate::proxy_index::ProxyIndex;
 use crate::timing::{arm, is_due};
 use crate::{Change, ChangeKind, WriterHistory};
 use alloc::collections::VecDeque;
@@ -56,7 +57,7 @@ impl Writer {
     }
 
     /// The same of what is sent again to a reader.
-    pub(super) fn say_passed_again(&mut self, change: &Change, index: usize) {
+    pub(super) fn say_passed_again(&mut self, change: &Change, index: ProxyIndex) {
         let Some(proxy) = self.readers.get(index) else { return };
         if let Some(signature) = proxy.filter_signature() {
             let passed = !proxy.content_rejects(change);
@@ -116,7 +117,7 @@ impl Writer {
         out: &mut Outbox,
     ) {
         let mut ask = false;
-        for index in 0..self.readers.len() {
+        for index in self.readers.indices() {
             let rejecting = |proxy: &&ReaderProxy| proxy.rejecting && proxy.is_sent_new_data();
             let Some(proxy) = self.readers.get(index).filter(rejecting) else { continue };
             if self.withheld.is_sent_to(proxy, sent) {
@@ -137,7 +138,7 @@ impl Writer {
     /// Remembers that a reader has to be told that it does not get a change.
     fn leave_unannounced(
         &mut self,
-        index: usize,
+        index: ProxyIndex,
         sn: SequenceNumber,
         history: &dyn WriterHistory,
         out: &mut Outbox,
@@ -156,7 +157,7 @@ impl Writer {
     /// Tells a reader what it did not get, in a datagram of its own, with a HEARTBEAT behind it if wanted.
     pub(super) fn announce_withheld(
         &mut self,
-        index: usize,
+        index: ProxyIndex,
         with_heartbeat: bool,
         history: &dyn WriterHistory,
         out: &mut Outbox,
@@ -172,11 +173,11 @@ impl Writer {
 
     /// Tells all readers what they did not get.
     pub(super) fn announce_all_withheld(&mut self, history: &dyn WriterHistory, out: &mut Outbox) {
-        (0..self.readers.len()).for_each(|index| self.tell_unannounced(index, history, out));
+        self.readers.indices().for_each(|index| self.tell_unannounced(index, history, out));
     }
 
     /// Tells a reader what it did not get, if there is anything.
-    fn tell_unannounced(&mut self, index: usize, history: &dyn WriterHistory, out: &mut Outbox) {
+    fn tell_unannounced(&mut self, index: ProxyIndex, history: &dyn WriterHistory, out: &mut Outbox) {
         if self.readers.get(index).is_some_and(|proxy| !proxy.unannounced.is_empty()) {
             self.announce_withheld(index, false, history, out);
         }
@@ -189,7 +190,7 @@ impl Writer {
         change: &Change,
         history: &dyn WriterHistory,
         out: &mut Outbox,
-    ) -> Option<usize> {
+    ) -> Option<ProxyIndex> {
         let room = size::HEADER
             .saturating_add(size::INFO_DST)
             .saturating_add(size::GAP_MAX)
@@ -200,7 +201,7 @@ impl Writer {
         {
             return Some(index);
         }
-        for index in 0..self.readers.len() {
+        for index in self.readers.indices() {
             if self
                 .readers
                 .get(index)
@@ -213,7 +214,7 @@ impl Writer {
     }
 
     /// Puts what the only reader of a datagram did not get in front of what it gets, as far as one GAP can say it.
-    pub(super) fn put_withheld(&mut self, index: usize, message: &mut MessageBuilder<'_>) {
+    pub(super) fn put_withheld(&mut self, index: ProxyIndex, message: &mut MessageBuilder<'_>) {
         let Some(proxy) = self.readers.get_mut(index).filter(|proxy| !proxy.unannounced.is_empty()) else {
             return;
         };
@@ -289,7 +290,7 @@ impl Writer {
         history: &dyn WriterHistory,
         out: &mut Outbox,
     ) {
-        for index in 0..self.readers.len() {
+        for index in self.readers.indices() {
             let Some(proxy) = self.readers.get(index) else { return };
             if proxy.separation.is_none() || !proxy.is_sent_new_data() {
                 continue;
@@ -305,14 +306,14 @@ impl Writer {
         }
     }
 
-    fn separation_of(&mut self, index: usize) -> Option<&mut Separation> {
+    fn separation_of(&mut self, index: ProxyIndex) -> Option<&mut Separation> {
         self.readers.get_mut(index)?.separation.as_deref_mut()
     }
 
     fn keep_back(
         &mut self,
         now: MonoTime,
-        index: usize,
+        index: ProxyIndex,
         change: &Change,
         history: &dyn WriterHistory,
         out: &mut Outbox,
@@ -333,7 +334,7 @@ impl Writer {
             return;
         }
         let mut next = None;
-        for index in 0..self.readers.len() {
+        for index in self.readers.indices() {
             let Some(due) = self.separation_of(index).and_then(|separation| separation.deadline()) else {
                 continue;
             };
@@ -350,7 +351,7 @@ impl Writer {
 
     /// Sends all readers what is kept back for them.
     fn release_all_kept(&mut self, now: MonoTime, history: &dyn WriterHistory, out: &mut Outbox) {
-        for index in 0..self.readers.len() {
+        for index in self.readers.indices() {
             self.release_kept(now, index, history, out);
         }
         self.withheld.set_deadline(None);
@@ -367,7 +368,7 @@ impl Writer {
     pub(super) fn release_requested(
         &mut self,
         now: MonoTime,
-        index: usize,
+        index: ProxyIndex,
         set: &SequenceNumberSet,
         history: &dyn WriterHistory,
         out: &mut Outbox,
@@ -380,7 +381,13 @@ impl Writer {
 
     /// Sends a reader what is kept back for it, behind a GAP about what was not sent before, and about what the history has
     /// no more: that was overtaken, or has expired.
-    fn release_kept(&mut self, now: MonoTime, index: usize, history: &dyn WriterHistory, out: &mut Outbox) {
+    fn release_kept(
+        &mut self,
+        now: MonoTime,
+        index: ProxyIndex,
+        history: &dyn WriterHistory,
+        out: &mut Outbox,
+    ) {
         let separation = self.separation_of(index).filter(|separation| separation.keeps_any());
         let Some(mut kept) = separation.map(Separation::take_kept) else { return };
         kept.retain(|(sn, instance)| {
@@ -413,7 +420,7 @@ impl Writer {
     fn send_released(
         &mut self,
         now: MonoTime,
-        index: usize,
+        index: ProxyIndex,
         kept: &VecDeque<(SequenceNumber, InstanceHandle)>,
         history: &dyn WriterHistory,
         out: &mut Outbox,

@@ -30,7 +30,9 @@ impl WriterProxy {
 
     /// Takes what a GAP says of an interval.
     pub(in super::super) fn call_irrelevant(&mut self, range: SnRange) {
-        if self.reliable && range.last > self.announced.last.max(self.start.after) && range.last >= self.expected
+        if self.reliable
+            && range.last > self.announced.last.max(self.start.after)
+            && range.last >= self.expected
         {
             self.ahead.passed_over.made().claim(self.expected, range);
         }

@@ -21,6 +21,7 @@ pub(crate) use round_trip::RoundTrip;
 pub(crate) use silence::Silence;
 pub(in crate::writer) use silence::{Lacking, Patience};
 
+use crate::proxy_index::ProxyIndex;
 use crate::remembered::{Life, Remembered};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -111,28 +112,34 @@ impl Readers {
         self.proxies.is_empty()
     }
 
+    /// Of all of them.
+    #[inline]
+    pub(super) fn indices(&self) -> impl Iterator<Item = ProxyIndex> + use<> {
+        ProxyIndex::all(self.proxies.len())
+    }
+
     /// The index of a matched reader.
     #[inline]
-    pub(super) fn find(&self, reader: Guid) -> Option<usize> {
-        self.guids.binary_search(&reader).ok()
+    pub(super) fn find(&self, reader: Guid) -> Option<ProxyIndex> {
+        self.guids.binary_search(&reader).ok().map(ProxyIndex::new)
     }
 
     /// The index that a new reader will have; `None` if it is matched already.
-    pub(super) fn vacancy(&self, reader: Guid) -> Option<usize> {
-        self.guids.binary_search(&reader).err()
+    pub(super) fn vacancy(&self, reader: Guid) -> Option<ProxyIndex> {
+        self.guids.binary_search(&reader).err().map(ProxyIndex::new)
     }
 
     /// A place that names none is a mistake of this crate, never of a peer: what peers name is looked up by GUID first.
     #[inline]
-    pub(super) fn get(&self, index: usize) -> Option<&ReaderProxy> {
-        debug_assert!(index < self.proxies.len(), "no reader {index}");
-        self.proxies.get(index).map(|proxy| &**proxy)
+    pub(super) fn get(&self, index: ProxyIndex) -> Option<&ReaderProxy> {
+        debug_assert!(index.get() < self.proxies.len(), "no reader at {index:?}");
+        self.proxies.get(index.get()).map(|proxy| &**proxy)
     }
 
     #[inline]
-    pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut ReaderProxy> {
-        debug_assert!(index < self.proxies.len(), "no reader {index}");
-        self.proxies.get_mut(index).map(|proxy| &mut **proxy)
+    pub(super) fn get_mut(&mut self, index: ProxyIndex) -> Option<&mut ReaderProxy> {
+        debug_assert!(index.get() < self.proxies.len(), "no reader at {index:?}");
+        self.proxies.get_mut(index.get()).map(|proxy| &mut **proxy)
     }
 
     /// A matched reader.
@@ -157,13 +164,13 @@ impl Readers {
     }
 
     /// All readers but one.
-    pub(super) fn others(&self, than: usize) -> impl Iterator<Item = &ReaderProxy> {
-        self.iter().enumerate().filter(move |(place, _)| *place != than).map(|(_, proxy)| proxy)
+    pub(super) fn others(&self, than: ProxyIndex) -> impl Iterator<Item = &ReaderProxy> {
+        self.iter().enumerate().filter(move |(place, _)| *place != than.get()).map(|(_, proxy)| proxy)
     }
 
     /// Adds a reader where there is a [vacancy](Self::vacancy) for it. Where new data goes is found out when there is some: a
     /// writer that meets a thousand readers need not do so a thousand times.
-    pub(super) fn insert(&mut self, slot: usize, proxy: ReaderProxy) {
+    pub(super) fn insert(&mut self, slot: ProxyIndex, proxy: ReaderProxy) {
         debug_assert_eq!(self.vacancy(proxy.guid()), Some(slot), "sorted by GUID, each once");
         self.routes.outdate();
         if proxy.standing != Standing::CatchingUp {
@@ -173,15 +180,15 @@ impl Readers {
         if proxy.reliable {
             self.slowest.add(proxy.acked);
         }
-        self.guids.insert(slot, proxy.guid());
-        self.proxies.insert(slot, Box::new(proxy));
+        self.guids.insert(slot.get(), proxy.guid());
+        self.proxies.insert(slot.get(), Box::new(proxy));
         self.refresh_active();
     }
 
     /// Takes a reader out; [`refresh`](Self::refresh) has to follow.
-    pub(super) fn remove(&mut self, index: usize) {
-        self.guids.remove(index);
-        self.proxies.remove(index);
+    pub(super) fn remove(&mut self, index: ProxyIndex) {
+        self.guids.remove(index.get());
+        self.proxies.remove(index.get());
     }
 
     /// Remembers how far a reader is that is about to be removed, in case it is met again in the same life.
@@ -217,10 +224,10 @@ impl Readers {
     /// Whom a message for one reader names if it has no room for INFO_DST: nobody, so that the other readers of the
     /// participant have it as well, unless one of them would take the change for new. Where there is no other one that is known,
     /// one that has just come would.
-    pub(super) fn addressee(&self, index: usize, sn: SequenceNumber) -> EntityId {
-        let Some(guid) = self.guids.get(index) else { return EntityId::UNKNOWN };
+    pub(super) fn addressee(&self, index: ProxyIndex, sn: SequenceNumber) -> EntityId {
+        let Some(guid) = self.guids.get(index.get()) else { return EntityId::UNKNOWN };
         // Sorted by GUID, those of a participant stand together.
-        let (before, after) = self.proxies.split_at(index.min(self.proxies.len()));
+        let (before, after) = self.proxies.split_at(index.get().min(self.proxies.len()));
         let neighbour = |proxy: &&ReaderProxy| proxy.guid().prefix == guid.prefix;
         let before = before.iter().map(|proxy| &**proxy).rev().take_while(neighbour);
         let after = after.iter().map(|proxy| &**proxy).take_while(neighbour);
@@ -257,10 +264,10 @@ impl Readers {
     }
 
     /// The only reader that the change that is just leaving is meant for; `None` if there are none or several.
-    pub(super) fn only_receiver(&self) -> Option<usize> {
+    pub(super) fn only_receiver(&self) -> Option<ProxyIndex> {
         let mut receivers = self.iter().enumerate().filter(|(_, proxy)| proxy.is_receiver());
         let (index, _) = receivers.next()?;
-        receivers.next().is_none().then_some(index)
+        receivers.next().is_none().then_some(ProxyIndex::new(index))
     }
 
     /// Where new data goes, as of the last [`refresh_routes`](Self::refresh_routes).
@@ -308,7 +315,7 @@ impl Readers {
     }
 
     /// A reliable reader has received everything up to `through`. True when that is news.
-    pub(super) fn acknowledge(&mut self, index: usize, through: SequenceNumber) -> bool {
+    pub(super) fn acknowledge(&mut self, index: ProxyIndex, through: SequenceNumber) -> bool {
         let Some(proxy) = self.get_mut(index).filter(|proxy| proxy.acked < through) else { return false };
         let before = proxy.acked;
         proxy.acknowledge(through);
@@ -322,7 +329,7 @@ impl Readers {
     }
 
     /// A reader has acknowledged something. If it was inactive and has caught up by that, it is waited for again; its GUID then.
-    pub(super) fn readmit(&mut self, index: usize) -> Option<Guid> {
+    pub(super) fn readmit(&mut self, index: ProxyIndex) -> Option<Guid> {
         if self.lagging == 0 {
             return None;
         }

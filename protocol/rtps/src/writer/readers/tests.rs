@@ -23,6 +23,10 @@ fn readers(numbers: impl IntoIterator<Item = u8>) -> Readers {
     readers
 }
 
+fn at(place: usize) -> ProxyIndex {
+    ProxyIndex::new(place)
+}
+
 fn acknowledge(readers: &mut Readers, n: u8, through: i64) -> bool {
     let index = readers.find(reader_guid(n)).unwrap();
     readers.acknowledge(index, SequenceNumber(through))
@@ -32,9 +36,9 @@ fn acknowledge(readers: &mut Readers, n: u8, through: i64) -> bool {
 fn readers_are_sorted_by_guid_and_matched_once() {
     let mut readers = readers([3, 1, 2]);
     assert_eq!(readers.iter().map(ReaderProxy::guid).collect::<Vec<_>>(), [1, 2, 3].map(reader_guid));
-    assert_eq!(readers.find(reader_guid(2)), Some(1));
-    assert_eq!((readers.vacancy(reader_guid(2)), readers.vacancy(reader_guid(4))), (None, Some(3)));
-    readers.remove(0);
+    assert_eq!(readers.find(reader_guid(2)), Some(at(1)));
+    assert_eq!((readers.vacancy(reader_guid(2)), readers.vacancy(reader_guid(4))), (None, Some(at(3))));
+    readers.remove(at(0));
     readers.refresh();
     assert!(readers.by_guid(reader_guid(1)).is_none() && readers.len() == 2);
 }
@@ -48,10 +52,10 @@ fn the_slowest_reliable_reader_says_what_is_acknowledged() {
     assert_eq!(readers.acked(), Some(SequenceNumber::ZERO));
     assert!(acknowledge(&mut readers, 2, 3));
     assert_eq!(readers.acked(), Some(SequenceNumber(3)));
-    readers.remove(1);
+    readers.remove(at(1));
     readers.refresh();
     assert_eq!(readers.acked(), Some(SequenceNumber(5)), "without the slowest");
-    readers.remove(0);
+    readers.remove(at(0));
     readers.refresh();
     assert_eq!(readers.acked(), None, "a best-effort reader acknowledges nothing");
 }
@@ -73,22 +77,22 @@ fn counting_the_slowest_gives_what_looking_at_all_gives() {
 fn an_inactive_reader_is_waited_for_again_when_it_has_caught_up() {
     let mut readers = readers([1, 2]);
     acknowledge(&mut readers, 2, 9);
-    readers.get_mut(0).unwrap().standing = Standing::Silent;
+    readers.get_mut(at(0)).unwrap().standing = Standing::Silent;
     readers.refresh();
     assert_eq!((readers.lagging(), readers.acked_by_active()), (1, Some(SequenceNumber(9))));
     assert_eq!(readers.acked(), Some(SequenceNumber::ZERO));
     readers.refresh_routes();
     assert_eq!(readers.routes(), [host(reader_guid(2).prefix)], "it is sent no new data");
 
-    let returning = readers.get_mut(0).unwrap();
+    let returning = readers.get_mut(at(0)).unwrap();
     returning.standing = Standing::Returning;
     returning.silence = Some(Box::default());
     returning.silence.as_mut().unwrap().return_to = SequenceNumber(7);
     readers.refresh();
     acknowledge(&mut readers, 1, 6);
-    assert_eq!(readers.readmit(0), None, "6 of 7");
+    assert_eq!(readers.readmit(at(0)), None, "6 of 7");
     acknowledge(&mut readers, 1, 7);
-    assert_eq!(readers.readmit(0), Some(reader_guid(1)));
+    assert_eq!(readers.readmit(at(0)), Some(reader_guid(1)));
     assert_eq!((readers.lagging(), readers.acked_by_active()), (0, Some(SequenceNumber(7))));
 }
 
@@ -101,7 +105,7 @@ fn a_reader_that_is_sent_the_history_gets_no_new_data() {
     add(&mut readers, late);
     assert!(readers.catch_up() && !readers.expect_inline_qos() && readers.refresh_routes());
     assert_eq!(readers.routes(), []);
-    readers.get_mut(0).unwrap().standing = Standing::Active;
+    readers.get_mut(at(0)).unwrap().standing = Standing::Active;
     readers.refresh();
     assert!(!readers.catch_up() && readers.expect_inline_qos() && readers.routes_are_stale());
     assert!(readers.refresh_routes() && !readers.refresh_routes(), "once for each change");
@@ -114,7 +118,7 @@ fn a_lost_reader_is_recalled_in_the_same_life_alone() {
         let mut readers = readers([1]);
         acknowledge(&mut readers, 1, 4);
         readers.remember(reader_guid(1), life(5).unwrap());
-        readers.remove(0);
+        readers.remove(at(0));
         readers.refresh();
         assert_eq!(readers.recall(reader_guid(1), again), known);
         assert_eq!(readers.recall(reader_guid(1), life(5)), None, "once");
@@ -141,9 +145,9 @@ fn a_repair_names_nobody_unless_a_neighbour_would_take_it_for_new() {
 fn the_only_receiver_of_a_change_is_known() {
     let mut readers = readers([1, 2]);
     assert_eq!(readers.only_receiver(), None, "two");
-    readers.get_mut(0).unwrap().rejecting = true;
-    assert_eq!(readers.only_receiver(), Some(1));
-    readers.get_mut(1).unwrap().rejecting = true;
+    readers.get_mut(at(0)).unwrap().rejecting = true;
+    assert_eq!(readers.only_receiver(), Some(at(1)));
+    readers.get_mut(at(1)).unwrap().rejecting = true;
     assert_eq!(readers.only_receiver(), None, "none");
 }
 
@@ -151,13 +155,13 @@ fn the_only_receiver_of_a_change_is_known() {
 fn acknowledged_changes_are_not_requested_again() {
     let mut readers = readers([1]);
     readers
-        .get_mut(0)
+        .get_mut(at(0))
         .unwrap()
         .unannounced
         .made()
         .insert(SnRange::new(SequenceNumber(1), SequenceNumber(6)), 8);
     acknowledge(&mut readers, 1, 4);
-    let unannounced = readers.get(0).unwrap().unannounced.as_slice();
+    let unannounced = readers.get(at(0)).unwrap().unannounced.as_slice();
     assert_eq!(unannounced, [SnRange::new(SequenceNumber(5), SequenceNumber(6))]);
 }
 

@@ -4,6 +4,7 @@
 use super::heartbeat::GROUP_SHARE;
 use super::readers::{Form, ReaderProxy, Readers, WHOLE};
 use crate::WriterConfig;
+use crate::proxy_index::ProxyIndex;
 use crate::timing::arm;
 use dunlin_core::{Duration, Locator, MonoTime, SequenceNumber};
 
@@ -92,10 +93,10 @@ impl Repairs {
     }
 
     /// The readers of a round, of so many: another one first each time.
-    pub(super) fn turns(&mut self, count: usize) -> impl Iterator<Item = usize> + use<> {
+    pub(super) fn turns(&mut self, count: usize) -> impl Iterator<Item = ProxyIndex> + use<> {
         let first = if self.turn < count { self.turn } else { 0 };
         self.turn = first.saturating_add(1);
-        (first..count).chain(0..first)
+        (first..count).chain(0..first).map(ProxyIndex::new)
     }
 
     /// All readers were served; when the first of them may be again.
@@ -128,7 +129,7 @@ impl Repairs {
         &self,
         now: MonoTime,
         readers: &mut Readers,
-        index: usize,
+        index: ProxyIndex,
         (sn, form): (SequenceNumber, Form),
     ) -> Option<Locator> {
         if self.round != Round::Running && !self.is_due(now) {
@@ -136,7 +137,7 @@ impl Repairs {
             return None;
         }
         let group = common_group(now, readers, index, (sn, form))?;
-        for (_, other) in readers.iter_mut().enumerate().filter(|(place, _)| *place != index) {
+        for (_, other) in readers.iter_mut().enumerate().filter(|(place, _)| *place != index.get()) {
             if other.shares(now, sn, form) && other.cfg.multicast.contains(&group) {
                 debug_assert!(other.requests.if_made().is_some(), "who shares a change has asked for it");
                 if let Some(requests) = other.requests.if_made() {
@@ -155,7 +156,7 @@ impl Repairs {
 fn common_group(
     now: MonoTime,
     readers: &Readers,
-    index: usize,
+    index: ProxyIndex,
     (sn, form): (SequenceNumber, Form),
 ) -> Option<Locator> {
     let shares = |other: &ReaderProxy| other.shares(now, sn, form);

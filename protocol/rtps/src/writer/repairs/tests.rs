@@ -59,7 +59,7 @@ fn without_a_budget_one_datagram_leaves_in_each_interval() {
 #[test]
 fn another_reader_is_served_first_in_each_round() {
     let mut repairs = repairs(1000);
-    let mut turns = |count| repairs.turns(count).collect::<Vec<_>>();
+    let mut turns = |count| repairs.turns(count).map(ProxyIndex::get).collect::<Vec<_>>();
     assert_eq!([turns(3), turns(3), turns(3), turns(3)], [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 1, 2]]);
     assert_eq!(turns(1), [0], "readers have left");
     assert_eq!(turns(0), []);
@@ -87,14 +87,19 @@ fn a_round_begins_when_the_first_reader_is_due_and_its_end_says_when_the_next_do
 fn one_repair_by_multicast_serves_all_that_want_the_same_change() {
     let (mut repairs, mut readers) = (repairs(1000), readers(3, 2));
     let sn = SequenceNumber(3);
-    assert_eq!(repairs.share(at(1), &mut readers, 0, (sn, Form::Data)), None, "no other reader is due");
+    assert_eq!(
+        repairs.share(at(1), &mut readers, ProxyIndex::new(0), (sn, Form::Data)),
+        None,
+        "no other reader is due"
+    );
     repairs.arm(Some(at(0)));
     assert!(repairs.begin_round(at(1)));
-    assert_eq!(repairs.share(at(1), &mut readers, 0, (sn, Form::Data)), Some(GROUP));
-    let wants = |index: usize| readers.get(index).unwrap().requests.whole.contains(sn);
+    assert_eq!(repairs.share(at(1), &mut readers, ProxyIndex::new(0), (sn, Form::Data)), Some(GROUP));
+    let wants = |index: usize| readers.get(ProxyIndex::new(index)).unwrap().requests.whole.contains(sn);
     assert_eq!([0, 1, 2].map(wants), [true, false, false], "the caller notes it for the first");
     assert!(
-        readers.get(1).unwrap().was_repaired(sn, WHOLE) && !readers.get(2).unwrap().was_repaired(sn, WHOLE)
+        readers.get(ProxyIndex::new(1)).unwrap().was_repaired(sn, WHOLE)
+            && !readers.get(ProxyIndex::new(2)).unwrap().was_repaired(sn, WHOLE)
     );
 }
 
@@ -104,9 +109,13 @@ fn a_repair_is_not_shared_if_few_want_it_or_one_would_take_it_for_new() {
     repairs.arm(Some(at(0)));
     assert!(repairs.begin_round(at(1)));
     let mut many = readers(9, 2);
-    assert_eq!(repairs.share(at(1), &mut many, 0, (sn, Form::Data)), None, "two of nine");
+    assert_eq!(repairs.share(at(1), &mut many, ProxyIndex::new(0), (sn, Form::Data)), None, "two of nine");
     let mut deceived = readers(3, 2);
-    let late = deceived.get_mut(2).unwrap();
+    let late = deceived.get_mut(ProxyIndex::new(2)).unwrap();
     (late.start, late.start_known) = (sn, false);
-    assert_eq!(repairs.share(at(1), &mut deceived, 0, (sn, Form::Data)), None, "the third starts after it");
+    assert_eq!(
+        repairs.share(at(1), &mut deceived, ProxyIndex::new(0), (sn, Form::Data)),
+        None,
+        "the third starts after it"
+    );
 }

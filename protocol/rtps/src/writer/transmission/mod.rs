@@ -11,6 +11,7 @@ pub(super) use window::{Blocked, cost};
 
 use super::readers::Readers;
 use crate::pacer::{self, Pacer};
+use crate::proxy_index::ProxyIndex;
 use crate::timing::is_due;
 use crate::{WriterConfig, WriterStats};
 use batch::Batch;
@@ -322,7 +323,7 @@ impl Transmission {
     }
 
     /// A reader has acknowledged something: one that has acknowledged everything has taken everything.
-    pub(super) fn note_taken(&mut self, now: MonoTime, readers: &mut Readers, index: usize) {
+    pub(super) fn note_taken(&mut self, now: MonoTime, readers: &mut Readers, index: ProxyIndex) {
         if let Some(acked) = readers.acked() {
             self.frames.acknowledged(now, acked);
             self.path_mtu.acknowledged(acked);

@@ -1,6 +1,7 @@
 //! New data on its way, without a writer (RTPS 2.5 §8.4.9).
 
 use super::*;
+use crate::proxy_index::ProxyIndex;
 use crate::tests::support::reader_guid;
 use crate::writer::readers::{Flow, ReaderProxy};
 use crate::{Pacing, ReaderProxyConfig};
@@ -24,7 +25,7 @@ fn readers() -> Readers {
     let mut proxy = ReaderProxy::new(cfg, true, SequenceNumber::ZERO);
     proxy.flow = Some(Box::new(Flow::new(0, 0)));
     let mut readers = Readers::default();
-    readers.insert(0, proxy);
+    readers.insert(ProxyIndex::new(0), proxy);
     readers
 }
 
@@ -131,12 +132,12 @@ fn a_full_window_opens_with_the_answer_of_the_reader() {
     let request = transmission.window_mut().request(at(0), EntityId::UNKNOWN);
 
     let echo = Echo { reader_id: reader_guid(1).entity_id, count: request.count, ..echo() };
-    let proxy = readers.get_mut(0).unwrap();
+    let proxy = readers.get_mut(ProxyIndex::new(0)).unwrap();
     let answer = transmission.window().answered(at(1), proxy, &echo, None).expect("it was asked");
     assert!(answer.news && answer.moves);
     transmission.survey(&readers);
     assert!(transmission.is_due(at(1)) && transmission.may_leave(at(1), 1000));
-    let proxy = readers.get_mut(0).unwrap();
+    let proxy = readers.get_mut(ProxyIndex::new(0)).unwrap();
     let unknown = Echo { count: 77, ..echo };
     assert_eq!(transmission.window().answered(at(1), proxy, &unknown, None), None);
 }
@@ -180,9 +181,9 @@ fn a_reader_that_has_acknowledged_everything_has_taken_everything() {
     fill(&mut transmission, at(0), 1000);
     transmission.finish(SequenceNumber(1));
     transmission.wait_for_readers(at(0), &mut readers, &mut stats);
-    transmission.note_taken(at(1), &mut readers, 0);
+    transmission.note_taken(at(1), &mut readers, ProxyIndex::new(0));
     assert!(!transmission.may_leave(at(1), 1000), "it has acknowledged nothing");
-    readers.acknowledge(0, SequenceNumber(1));
-    transmission.note_taken(at(1), &mut readers, 0);
+    readers.acknowledge(ProxyIndex::new(0), SequenceNumber(1));
+    transmission.note_taken(at(1), &mut readers, ProxyIndex::new(0));
     assert!(transmission.is_due(at(1)) && transmission.may_leave(at(1), 1000));
 }

@@ -1,6 +1,7 @@
 //! Filters and separations without a writer (DDS 1.4 §2.2.3.12, RTPS 2.5 §8.7.3).
 
 use super::*;
+use crate::proxy_index::ProxyIndex;
 use crate::tests::support::{change, host, reader_guid, sample};
 use crate::{ReaderFilter, ReaderProxyConfig};
 use alloc::sync::Arc;
@@ -52,7 +53,7 @@ fn separated(n: u8, ms: i64) -> ReaderProxyConfig {
 fn without_filters_nothing_is_asked() {
     let (mut withheld, mut readers) = withheld([(configuration(1), true), (filtered(2, 5), true)]);
     assert!(withheld.is_on());
-    readers.remove(1);
+    readers.remove(ProxyIndex::new(1));
     readers.refresh();
     withheld.survey(&readers);
     assert!(!withheld.is_on());
@@ -67,7 +68,7 @@ fn a_filtered_change_goes_to_those_who_want_it() {
     assert_eq!(opinions, Opinions { wanted: true, rejected: true, separated: false, new: true });
     assert!(withheld.is_narrow());
     assert_eq!(withheld.destinations(readers.routes()), [host(reader_guid(2).prefix)]);
-    assert!(!withheld.is_sent_to(readers.get(0).unwrap(), true));
+    assert!(!withheld.is_sent_to(readers.get(ProxyIndex::new(0)).unwrap(), true));
     let again = withheld.select(at(1), &long, &mut readers, &mut stats);
     assert!(!again.new && stats.filters_evaluated == 2, "it waited for the pacer");
 
@@ -101,7 +102,8 @@ fn submessages_join_only_changes_for_the_same_readers() {
     assert!(!withheld.is_for_the_same(&change(2, sample(3)), &readers, &mut stats), "both want it");
     assert!(withheld.is_for_the_same(&change(2, sample(8)), &readers, &mut stats));
     withheld.note_joined(&change(2, sample(8)), &mut readers, &mut stats);
-    let unannounced = |index: usize| readers.get(index).unwrap().unannounced.contains(SequenceNumber(2));
+    let unannounced =
+        |index: usize| readers.get(ProxyIndex::new(index)).unwrap().unannounced.contains(SequenceNumber(2));
     assert!(unannounced(0) && !unannounced(1) && stats.samples_filtered == 1);
     let decided = withheld.select(at(0), &change(2, sample(8)), &mut readers, &mut stats);
     assert!(!decided.new, "it was decided when it joined");
@@ -130,10 +132,10 @@ fn nobody_is_asked_any_more_when_the_set_is_over_that_a_reader_came_in_the_middl
     let [rest, last, end, next] = &changes;
     assert_eq!([rest, last, end].map(&mut select), [(false, true), (false, true), (true, true)]);
     assert_eq!(select(next), (true, false), "the next set is for them");
-    let reader = readers.get_mut(0).unwrap();
+    let reader = readers.get_mut(ProxyIndex::new(0)).unwrap();
     assert_eq!([rest, last, end, next].map(|change| reader.rejects(change)), [true, true, false, false]);
     reader.acknowledge(SequenceNumber(4));
-    assert!(reader.begun_set.is_none() && readers.get(1).unwrap().begun_set.is_none());
+    assert!(reader.begun_set.is_none() && readers.get(ProxyIndex::new(1)).unwrap().begun_set.is_none());
 }
 
 #[test]
@@ -145,7 +147,7 @@ fn who_was_not_told_of_the_rest_of_a_set_is_told_before_nobody_looks_any_more() 
     withheld.select(at(0), &of_set(4, 1, false), &mut readers, &mut stats);
     withheld.select(at(0), &change(5, sample(3)), &mut readers, &mut stats);
     assert!(withheld.is_on(), "it was told of nothing");
-    let reader = readers.get_mut(0).unwrap();
+    let reader = readers.get_mut(ProxyIndex::new(0)).unwrap();
     assert!(reader.unannounced.contains(SequenceNumber(3)) && reader.rejects(&of_set(3, 1, true)));
     reader.unannounced.made().clear();
     withheld.select(at(0), &change(6, sample(3)), &mut readers, &mut stats);
@@ -160,7 +162,7 @@ fn the_last_sample_of_a_separation_is_kept_back() {
         let change = change(sn, sample(3));
         let opinions = withheld.select(at(ms), &change, &mut readers, &mut stats);
         assert!(opinions.new && opinions.separated);
-        let proxy = readers.get_mut(0).unwrap();
+        let proxy = readers.get_mut(ProxyIndex::new(0)).unwrap();
         let kept = if opinions.wanted {
             proxy.separation.as_mut().unwrap().note_sent(at(ms), &change);
             None
@@ -181,20 +183,23 @@ fn the_last_sample_of_a_separation_is_kept_back() {
 #[test]
 fn nothing_is_kept_back_while_somebody_waits() {
     let (mut withheld, mut readers) = withheld([(separated(1, 100), true)]);
-    let proxy = readers.get_mut(0).unwrap();
+    let proxy = readers.get_mut(ProxyIndex::new(0)).unwrap();
     withheld.hurry(SequenceNumber(2));
     for (sn, leaves) in [(2, true), (3, false)] {
         let kept = withheld.keep_back(at(0), proxy, &change(sn, sample(3))).unwrap();
         assert_eq!(kept.leaves, leaves, "change {sn}");
     }
     let (mut none, mut others) = self::withheld([(configuration(2), true)]);
-    assert_eq!(none.keep_back(at(0), others.get_mut(0).unwrap(), &change(1, sample(3))), None);
+    assert_eq!(
+        none.keep_back(at(0), others.get_mut(ProxyIndex::new(0)).unwrap(), &change(1, sample(3))),
+        None
+    );
 }
 
 #[test]
 fn only_best_effort_readers_hold_up_what_counts_as_left() {
     let (mut withheld, mut readers) = withheld([(separated(1, 100), true)]);
-    withheld.keep_back(at(0), readers.get_mut(0).unwrap(), &change(1, sample(3)));
+    withheld.keep_back(at(0), readers.get_mut(ProxyIndex::new(0)).unwrap(), &change(1, sample(3)));
     withheld.refresh_held(&readers);
     assert_eq!(withheld.left_through(SequenceNumber(1)), SequenceNumber(1), "it will acknowledge it");
 }
