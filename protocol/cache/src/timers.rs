@@ -18,7 +18,7 @@ pub struct DeadlineMissed {
 }
 
 /// The earliest of many timers, each named by a slab position; at most one timer per position.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct TimerHeap {
     /// A binary heap, the earliest first.
     heap: Vec<(MonoTime, Id)>,

@@ -26,7 +26,7 @@ impl ReaderCache {
     /// more than one instance has samples, they are not in the order of arrival, some expire, or some are of an older
     /// generation of the instance.
     pub(super) fn take_front(&mut self, selection: &Selection, out: &mut Vec<CachedSample>) -> Option<usize> {
-        if !selection.is_open() || self.by_source() || self.expiries.peek().is_some() {
+        if !selection.is_open() || self.by_source() || self.timers.expiries.peek().is_some() {
             return None;
         }
         let first = self.samples.get(self.arrival.head())?;
@@ -84,7 +84,7 @@ impl ReaderCache {
         self.unread.drop_front(&mut self.samples, next_unread, unread);
         self.counts.subtract(view, state, count.saturating_sub(unread), unread);
         self.valid_samples.subtract(valid);
-        self.freed |= valid > 0;
+        self.gone.freed |= valid > 0;
         if let Some(instance) = self.instances.kept_mut(owner) {
             List::<OF_INSTANCE>::drop_front(&mut instance.samples, &mut self.samples, next, count);
             instance.unread.subtract(unread);

@@ -410,7 +410,7 @@ impl ReaderCache {
         if let Some(instance) = self.instances.kept_mut(id) {
             instance.pending = sample;
         }
-        self.separations.set(id, due);
+        self.timers.separations.set(id, due);
     }
 
     /// Makes a sample visible in its place. True when under KEEP_LAST another one had to go.

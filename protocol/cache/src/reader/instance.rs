@@ -138,13 +138,13 @@ impl ReaderCache {
             let registration = instance.registrations.head();
             self.remove_registration(registration);
         }
-        self.deadlines.remove(id);
-        self.separations.remove(id);
-        self.purges.remove(id);
+        self.timers.deadlines.remove(id);
+        self.timers.separations.remove(id);
+        self.timers.purges.remove(id);
         if let Some(instance) = self.instances.remove(id) {
             self.by_handle.remove(&instance.handle);
             self.account.release(instance.key.as_ref().map_or(0, |key| key.len()));
-            self.freed = true;
+            self.gone.freed = true;
         }
         if self.recent == id {
             self.recent = NIL;
@@ -177,7 +177,7 @@ impl ReaderCache {
             && !sample.read
             && sample.sn > SequenceNumber::ZERO
         {
-            self.gone_unseen.push((sample.writer, sample.sn));
+            self.gone.unseen_changes.push((sample.writer, sample.sn));
         }
         self.remove_sample(id);
     }
@@ -188,7 +188,7 @@ impl ReaderCache {
         let Some(instance) = self.instances.kept(id) else { return false };
         let full = instance.valid_samples() >= depth;
         let oldest = instance.samples.head();
-        self.unseen.arrives(full && self.is_unread(oldest));
+        self.gone.unseen.arrives(full && self.is_unread(oldest));
         if full {
             self.discard(oldest);
         }
@@ -201,7 +201,7 @@ impl ReaderCache {
             && let Some(instance) = self.instances.kept(id)
         {
             let next = instance.samples.head();
-            self.unseen.endanger(instance.valid_samples() >= depth && self.is_unread(next));
+            self.gone.unseen.endanger(instance.valid_samples() >= depth && self.is_unread(next));
         }
     }
 
@@ -214,16 +214,16 @@ impl ReaderCache {
         let Some(sample) = self.samples.get(id) else { return };
         let (owner, read, pending) = (sample.instance, sample.read, sample.pending);
         let took_room = sample.takes_room();
-        self.expiries.remove(id);
+        self.timers.expiries.remove(id);
         if took_room {
             if self.account.counts(sample.writer.prefix) {
                 self.account.release(sample.octets());
             }
             self.valid_samples.subtract(1);
-            self.freed = true;
+            self.gone.freed = true;
         }
         if pending {
-            self.separations.remove(owner);
+            self.timers.separations.remove(owner);
         } else {
             self.detach(owner, id, read);
         }
@@ -277,7 +277,7 @@ impl ReaderCache {
         }
         let id = self.samples.insert(sample);
         if expiry != MonoTime::MAX {
-            self.expiries.set(id, expiry);
+            self.timers.expiries.set(id, expiry);
         }
         id
     }

@@ -51,12 +51,16 @@ pub struct ReaderCache {
     limits: Limits,
     /// What writers of other participants take of their quota.
     account: Account,
+
+    // Samples
     samples: Slab<Sample>,
     /// Samples that take room, those that the time-based filter holds back included.
     valid_samples: Counter,
     arrival: List<ARRIVAL>,
     unread: List<UNREAD>,
     counts: StateCounts,
+
+    // Whose they are
     instances: Slab<Instance>,
     by_handle: BTreeMap<InstanceHandle, Id>,
     /// The instance used last: most samples are of the same one again.
@@ -65,14 +69,11 @@ pub struct ReaderCache {
     by_guid: BTreeMap<Guid, Id>,
     recent_writer: Id,
     registrations: Slab<Registration>,
-    /// By sample.
-    expiries: TimerHeap,
-    /// By instance, as the others.
-    separations: TimerHeap,
-    deadlines: TimerHeap,
-    /// Missed deadlines that the timer has yet to report.
-    overdue: Vec<DeadlineMissed>,
-    purges: TimerHeap,
+
+    timers: Timers,
+    gone: Gone,
+
+    // Memory
     pool: BufPool,
     /// Samples that are inserted lie in a copy of their datagram.
     sharing: bool,
@@ -80,12 +81,30 @@ pub struct ReaderCache {
     picked: Vec<Picked>,
     /// How many walks through the cache there were: marks the instances that a walk has visited.
     walks: u64,
+}
+
+/// What becomes due, and what did.
+#[derive(Debug, Default)]
+struct Timers {
+    /// By sample.
+    expiries: TimerHeap,
+    /// By instance, as the others.
+    separations: TimerHeap,
+    deadlines: TimerHeap,
+    purges: TimerHeap,
+    /// Missed deadlines that the timer has yet to report.
+    overdue: Vec<DeadlineMissed>,
+}
+
+/// What went, until somebody asks.
+#[derive(Debug, Default)]
+struct Gone {
     /// Samples or instances went since somebody last asked.
     freed: bool,
     /// What KEEP_LAST replaces.
     unseen: Unseen,
-    /// Changes that went before the application could see them, for [`take_gone_unseen`](Self::take_gone_unseen).
-    gone_unseen: Vec<(Guid, SequenceNumber)>,
+    /// Changes that went before the application could see them, for [`take_gone_unseen`](ReaderCache::take_gone_unseen).
+    unseen_changes: Vec<(Guid, SequenceNumber)>,
 }
 
 impl ReaderCache {
@@ -114,48 +133,42 @@ impl ReaderCache {
             by_guid: BTreeMap::new(),
             recent_writer: NIL,
             registrations: Slab::new(),
-            expiries: TimerHeap::new(),
-            separations: TimerHeap::new(),
-            deadlines: TimerHeap::new(),
-            overdue: Vec::new(),
-            purges: TimerHeap::new(),
-            sharing: false,
+            timers: Timers::default(),
+            gone: Gone::default(),
             pool: BufPool::new(POOL),
+            sharing: false,
             picked: Vec::new(),
             walks: 0,
-            freed: false,
-            unseen: Unseen::default(),
-            gone_unseen: Vec::new(),
         }
     }
 
     /// How many samples a newer one of their instance has replaced before anybody saw them (DDS 1.4 §2.2.3.18 KEEP_LAST).
     #[must_use]
     pub fn replaced_unseen(&self) -> u64 {
-        self.unseen.replaced()
+        self.gone.unseen.replaced()
     }
 
     /// Whether whoever is told of samples should be before the next one is inserted: that may replace one that nobody has seen.
     /// Says so less often where it is of no use, as with an application that looks when it likes.
     #[inline]
     pub fn wants_pause(&mut self) -> bool {
-        self.limits.depth.is_some() && self.unseen.wants_pause()
+        self.limits.depth.is_some() && self.gone.unseen.wants_pause()
     }
 
     /// Whether room was made since the last call, by whatever took samples or instances away: rejected ones may find it.
     pub fn take_freed(&mut self) -> bool {
-        core::mem::take(&mut self.freed)
+        core::mem::take(&mut self.gone.freed)
     }
 
     /// Whether changes went before the application could see them: expired, purged or replaced.
     #[must_use]
     pub fn has_gone_unseen(&self) -> bool {
-        !self.gone_unseen.is_empty()
+        !self.gone.unseen_changes.is_empty()
     }
 
     /// Those changes, by writer and number, since the last call; only with [`ReaderCacheConfig::tells_unseen`].
     pub fn take_gone_unseen(&mut self) -> Vec<(Guid, SequenceNumber)> {
-        core::mem::take(&mut self.gone_unseen)
+        core::mem::take(&mut self.gone.unseen_changes)
     }
 
     /// Whether every change is shown by a sample of its own, which takes room.

@@ -25,7 +25,7 @@ impl ReaderCache {
     /// When [`ReaderCache::on_timer`] has work, at the earliest.
     #[must_use]
     pub fn next_deadline(&self) -> Option<MonoTime> {
-        if !self.overdue.is_empty() {
+        if !self.timers.overdue.is_empty() {
             return Some(MonoTime(0));
         }
         self.next_due().map(|(time, _, _)| time)
@@ -34,10 +34,10 @@ impl ReaderCache {
     fn next_due(&self) -> Option<(MonoTime, Id, Due)> {
         let first = |heap: &TimerHeap, due: Due| heap.peek().map(|(time, id)| (time, id, due));
         let all = [
-            first(&self.expiries, Due::Expiry),
-            first(&self.separations, Due::Separation),
-            first(&self.deadlines, Due::Deadline),
-            first(&self.purges, Due::Purge),
+            first(&self.timers.expiries, Due::Expiry),
+            first(&self.timers.separations, Due::Separation),
+            first(&self.timers.deadlines, Due::Deadline),
+            first(&self.timers.purges, Due::Purge),
         ];
         all.into_iter().flatten().min_by_key(|(time, _, _)| *time)
     }
@@ -56,12 +56,12 @@ impl ReaderCache {
                 Due::Separation => report.data_available |= self.show_pending(now, id),
                 Due::Deadline => self.deadline_due(now, id),
                 Due::Purge => {
-                    self.purges.remove(id);
+                    self.timers.purges.remove(id);
                     self.purge(id);
                 }
             }
         }
-        missed.append(&mut self.overdue);
+        missed.append(&mut self.timers.overdue);
         report
     }
 
@@ -88,7 +88,7 @@ impl ReaderCache {
 
     /// The minimum separation is over: shows the sample that was held back.
     fn show_pending(&mut self, now: Now, id: Id) -> bool {
-        self.separations.remove(id);
+        self.timers.separations.remove(id);
         let Some(instance) = self.instances.kept_mut(id) else { return false };
         let sample = core::mem::replace(&mut instance.pending, NIL);
         let Some(held) = self.samples.kept_mut(sample) else { return false };
@@ -102,9 +102,9 @@ impl ReaderCache {
         self.settle_deadline(now, id);
         match self.instances.kept(id).map(|instance| instance.deadline) {
             Some(due) if due != MonoTime::MAX => {
-                self.deadlines.set(id, next_look(now.mono, due, self.config.deadline));
+                self.timers.deadlines.set(id, next_look(now.mono, due, self.config.deadline));
             }
-            _ => self.deadlines.remove(id),
+            _ => self.timers.deadlines.remove(id),
         }
     }
 
@@ -117,7 +117,7 @@ impl ReaderCache {
         };
         let (count, next) = periods_missed(instance.deadline, now.mono, self.config.deadline);
         instance.deadline = next;
-        self.overdue.push(DeadlineMissed { instance: instance.handle, count });
+        self.timers.overdue.push(DeadlineMissed { instance: instance.handle, count });
     }
 
     /// The instance got a sample: the next one is due one period later.
@@ -129,8 +129,8 @@ impl ReaderCache {
         let due = now.mono.plus(self.config.deadline);
         if let Some(instance) = self.instances.kept_mut(id) {
             instance.deadline = due;
-            if !self.deadlines.is_set(id) {
-                self.deadlines.set(id, due);
+            if !self.timers.deadlines.is_set(id) {
+                self.timers.deadlines.set(id, due);
             }
         }
     }
@@ -153,7 +153,7 @@ impl ReaderCache {
         let alive = self.alive_instances();
         alive.iter().for_each(|id| self.stop_deadline(now, *id));
         self.config.deadline = period;
-        self.deadlines.clear();
+        self.timers.deadlines.clear();
         alive.into_iter().for_each(|id| self.start_deadline(now, id));
         let end = now.mono.plus(period);
         self.restart_registrations(end);
@@ -169,7 +169,7 @@ impl ReaderCache {
         let held = self.instances.iter().filter(|(_, instance)| instance.pending != NIL);
         let shown = held.filter_map(|(id, instance)| Some((id, instance.delivered?)));
         let due: Vec<(Id, MonoTime)> = shown.map(|(id, shown)| (id, shown.plus(separation))).collect();
-        due.into_iter().for_each(|(id, due)| self.separations.set(id, due));
+        due.into_iter().for_each(|(id, due)| self.timers.separations.set(id, due));
     }
 
     /// Changes READER_DATA_LIFECYCLE, also for instances that are not alive: their delays count from when they ended. What

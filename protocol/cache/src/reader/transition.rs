@@ -27,7 +27,7 @@ impl ReaderCache {
             InstanceState::NotAliveNoWriters => &mut instance.no_writers_generations,
         };
         *generations = generations.saturating_add(1);
-        self.purges.remove(id);
+        self.timers.purges.remove(id);
         self.set_states(id, InstanceState::Alive, ViewState::New);
     }
 
@@ -61,8 +61,8 @@ impl ReaderCache {
         self.set_states(id, state, view);
         self.announce(now, id, cause);
         self.schedule_purge(id);
-        if self.purges.time(id).is_some_and(|due| due <= now.mono) {
-            self.purges.remove(id);
+        if self.timers.purges.time(id).is_some_and(|due| due <= now.mono) {
+            self.timers.purges.remove(id);
             self.purge(id);
         }
     }
@@ -77,9 +77,9 @@ impl ReaderCache {
             InstanceState::NotAliveNoWriters => delays.autopurge_nowriter_samples_delay,
         };
         if delay.is_infinite() {
-            self.purges.remove(id);
+            self.timers.purges.remove(id);
         } else {
-            self.purges.set(id, instance.ended.plus(delay));
+            self.timers.purges.set(id, instance.ended.plus(delay));
         }
     }
 
