@@ -121,7 +121,13 @@ impl Reader {
     }
 
     /// Tells a writer what has arrived and what is missing.
-    pub(super) fn send_acknack(&mut self, now: MonoTime, index: ProxyIndex, final_flag: bool, out: &mut Outbox) {
+    pub(super) fn send_acknack(
+        &mut self,
+        now: MonoTime,
+        index: ProxyIndex,
+        final_flag: bool,
+        out: &mut Outbox,
+    ) {
         self.send_answer(now, index, final_flag, None, out);
     }
 
