@@ -26,6 +26,8 @@ pub(crate) struct Common {
     pub(crate) receive_room: ReceiveRoom,
     /// It passes on what is for others.
     pub(crate) relays: bool,
+    /// A daemon passes on to it what is for others of its host too.
+    pub(crate) behind_daemon: bool,
     /// The entry of discovery.
     pub(crate) participant_timer: TimerId,
     /// The entry of whoever works for the participant from outside, see [`crate::Participant::set_alarm`].
@@ -322,6 +324,7 @@ mod model {
             paths: None,
             receive_room: ReceiveRoom::default(),
             relays: false,
+            behind_daemon: false,
             participant_timer: timers.register(TimerOwner::Participant),
             alarm_timer: timers.register(TimerOwner::Alarm),
             timers,

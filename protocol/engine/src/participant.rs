@@ -82,6 +82,7 @@ impl Participant {
             paths: config.paths.clone(),
             receive_room: config.receive_room.clone(),
             relays: matches!(config.role, DiscoveryRole::Daemon(_)),
+            behind_daemon: matches!(config.role, DiscoveryRole::Application(_)),
             timers,
             octets: Arc::new(OctetBudget::new(config.tuning.max_samples_octets)),
             manual: ManualLiveliness::default(),
@@ -672,6 +673,7 @@ impl Participant {
         ReaderConfig {
             guid,
             reliable: qos.reliability.kind == ReliabilityKind::Reliable,
+            shares_place: self.common.behind_daemon,
             acknowledge_on_commit: qos.acknowledges_on_commit(),
             heartbeat_response_delay: tuning.heartbeat_response_delay,
             max_out_of_order_samples: tuning.max_out_of_order_samples,

@@ -11,6 +11,8 @@ pub struct ReaderConfig {
     pub guid: Guid,
     /// Requests RELIABLE.
     pub reliable: bool,
+    /// What is for readers of other participants arrives here too, as behind a daemon.
+    pub shares_place: bool,
     /// What the application is shown is acknowledged when it [commits](crate::Reader::commit) it, not when it arrives.
     pub acknowledge_on_commit: bool,
     /// Time from a HEARTBEAT that wants an answer to the ACKNACK.
@@ -45,6 +47,7 @@ impl Default for ReaderConfig {
         Self {
             guid: Guid::UNKNOWN,
             reliable: true,
+            shares_place: false,
             acknowledge_on_commit: false,
             heartbeat_response_delay: Duration::ZERO,
             ack_suppression: Duration::from_millis(1),

@@ -33,7 +33,11 @@ impl Reader {
         out: &mut Outbox,
     ) {
         let Some(index) = self.addressed(state.source_prefix, data.writer_id, data.reader_id) else { return };
-        if !self.is_new(index, data.writer_sn) {
+        let named = data.reader_id != EntityId::UNKNOWN;
+        let sn = data.writer_sn;
+        if !self.is_new(index, sn)
+            || (named && self.passes_over(now, index, (sn, data.reader_id), state, out))
+        {
             return;
         }
         let elsewhere = is_for_another(data.inline_qos.as_ref(), state.source_version, self.cfg.guid);
@@ -44,8 +48,12 @@ impl Reader {
     /// Where the changes of a writer go that follow each other; `None` when it is not matched or they are for another reader.
     #[must_use]
     pub fn run_of(&self, writer: Guid, reader_id: EntityId) -> Option<Run> {
-        let addressed = reader_id == EntityId::UNKNOWN || reader_id == self.cfg.guid.entity_id;
-        Some(Run { index: self.find(writer).filter(|_| addressed)? })
+        let named = reader_id != EntityId::UNKNOWN;
+        let index = self.find(writer).filter(|_| !named || reader_id == self.cfg.guid.entity_id)?;
+        // Who is meant by a name, `on_data` finds out.
+        let unknown =
+            named && self.cfg.shares_place && self.writers.get(index)?.may_be_unknown_to_its_writer();
+        (!unknown).then_some(Run { index })
     }
 
     /// Takes a change that is the next of its writer, while nothing of that writer waits or is missing. False, and nothing
@@ -138,7 +146,7 @@ impl Reader {
     ) {
         let Some(index) = self.addressed(state.source_prefix, frag.writer_id, frag.reader_id) else { return };
         let sn = frag.writer_sn;
-        if !self.is_new(index, sn) || self.passes_over(index, sn, frag.reader_id) {
+        if !self.is_new(index, sn) || self.passes_over(now, index, (sn, frag.reader_id), state, out) {
             return;
         }
         if is_for_another(frag.inline_qos.as_ref(), state.source_version, self.cfg.guid) {
@@ -184,15 +192,27 @@ impl Reader {
         new
     }
 
-    /// Whether fragments name nobody, and may be of a change that is sent again to other readers here and is older than this one.
-    fn passes_over(&mut self, index: ProxyIndex, sn: SequenceNumber, reader_id: EntityId) -> bool {
+    /// Whether a change may be one that is sent again to others here, and is older than this reader: it names nobody, or by its entity
+    /// id alone somebody who may be in another participant. Who may have met this reader is asked to show it.
+    fn passes_over(
+        &mut self,
+        now: Now,
+        index: ProxyIndex,
+        (sn, reader_id): (SequenceNumber, EntityId),
+        state: &ReceiverState,
+        out: &mut Outbox,
+    ) -> bool {
+        let named = reader_id != EntityId::UNKNOWN;
+        let meant = named && (state.directed || !self.cfg.shares_place);
         let proxy = self.writers.get_mut(index);
-        let proxy =
-            proxy.filter(|proxy| reader_id == EntityId::UNKNOWN && proxy.may_be_unknown_to_its_writer());
-        proxy.is_some_and(|proxy| {
-            proxy.begin_behind(sn);
-            true
-        })
+        let proxy = proxy.filter(|proxy| !meant && proxy.may_be_unknown_to_its_writer());
+        let Some(proxy) = proxy else { return false };
+        proxy.begin_behind(sn);
+        let writer = proxy.guid();
+        if named {
+            self.insist(now, writer, out);
+        }
+        true
     }
 
     /// Takes a complete change that is not settled yet.

@@ -18,9 +18,13 @@ fn packet(to: Option<GuidPrefix>, build: impl FnOnce(&mut MessageBuilder<'_>)) -
 }
 
 fn data(sn: i64) -> Packet {
-    packet(None, |message| {
+    data_for(None, EntityId::UNKNOWN, sn)
+}
+
+fn data_for(to: Option<GuidPrefix>, reader_id: EntityId, sn: i64) -> Packet {
+    packet(to, |message| {
         message.data(&DataSpec {
-            reader_id: EntityId::UNKNOWN,
+            reader_id,
             writer_id: WRITER.entity_id,
             writer_sn: SequenceNumber(sn),
             inline_qos: &[],
@@ -30,9 +34,13 @@ fn data(sn: i64) -> Packet {
 }
 
 fn in_one_fragment(sn: i64) -> Packet {
-    packet(None, |message| {
+    in_one_fragment_for(None, EntityId::UNKNOWN, sn)
+}
+
+fn in_one_fragment_for(to: Option<GuidPrefix>, reader_id: EntityId, sn: i64) -> Packet {
+    packet(to, |message| {
         message.data_frag(&DataFragSpec {
-            reader_id: EntityId::UNKNOWN,
+            reader_id,
             writer_id: WRITER.entity_id,
             writer_sn: SequenceNumber(sn),
             fragment_starting_num: 1,
@@ -147,6 +155,38 @@ fn fragments_for_others_are_not_new_to_a_volatile_reader_that_its_writer_has_not
         target.receive(at(1), &overheard);
         target.receive(at(2), &in_one_fragment(3));
         assert_eq!(target.sink.got, got, "{vendor:?}, which has met the reader: {own}");
+    }
+}
+
+/// A daemon passes on to all of its programs what names no participant, and readers in two of them have the same entity id.
+#[test]
+fn a_change_that_is_sent_again_to_its_namesake_is_not_new_to_a_reader_that_its_writer_has_not_met() {
+    for (again, shares_place) in
+        [(data_for, true), (in_one_fragment_for, true), (data_for, false), (in_one_fragment_for, false)]
+    {
+        let mut target = Target::new(1, ReaderConfig { shares_place, ..Default::default() });
+        let vendor = VendorId::DUNLIN;
+        let unicast = alloc::vec![host(WRITER.prefix)];
+        let cfg = WriterProxyConfig { guid: WRITER, reliable: true, vendor, unicast, ..Default::default() };
+        target.reader.match_writer(at(0), cfg, &mut target.out);
+        let own = target.reader.guid();
+        target.receive(at(1), &heartbeat(None, 3, 5, 1));
+        target.sent();
+        target.receive(at(2), &again(None, own.entity_id, 3));
+        if !shares_place {
+            assert_eq!(target.sink.got, [3], "it can be for nobody else");
+            continue;
+        }
+        assert_eq!(target.sink.got, [], "it may be for the other one");
+        target.timer(at(50));
+        let asks = |seen: &Seen| matches!(seen, Seen::Ack { ask: true, .. });
+        assert!(target.sent().iter().flatten().any(asks), "the writer is to show whom it means");
+        target.receive(at(60), &again(Some(own.prefix), own.entity_id, 3));
+        assert_eq!(target.sink.got, [3]);
+        let announced = heartbeat(Some(&target), 3, 5, 2);
+        target.receive(at(61), &announced);
+        target.receive(at(62), &again(None, own.entity_id, 4));
+        assert_eq!(target.sink.got, [3, 4], "the writer has met this one");
     }
 }
 
