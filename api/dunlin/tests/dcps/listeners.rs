@@ -3,11 +3,10 @@
 use crate::common::{self, eventually};
 use crate::support::*;
 use dunlin::qos::*;
-use dunlin::sim::Sim;
 use dunlin::{
     AnyDataReader, AnyDataWriter, AnyTopic, DataReader, DataReaderListener, DataWriter, DataWriterListener,
-    DomainParticipant, IncompatibleQosStatus, InconsistentTopicStatus, MatchedStatus, PublisherListener,
-    StatusMask, Subscriber, SubscriberListener, TopicListener,
+    IncompatibleQosStatus, InconsistentTopicStatus, MatchedStatus, PublisherListener, StatusMask, Subscriber,
+    SubscriberListener, TopicListener,
 };
 use std::sync::{Arc, Mutex};
 
@@ -184,7 +183,7 @@ fn an_inconsistent_topic_is_told_to_topic_or_participant() {
     let heard = Heard::default();
     let w = writing(&a, &DataWriterQos::default());
     w.participant.set_listener(Ear::new("participant", &heard), StatusMask::INCONSISTENT_TOPIC);
-    let other = b.run(|| DomainParticipant::new(0)).unwrap();
+    let other = b.run(|| join("other")).unwrap();
     let mut misuse = |expected: &[&str]| {
         let reader = b.run(|| {
             let topic = other.create_topic::<Measurement>("Readings", &TopicQos::default()).unwrap();
@@ -320,8 +319,8 @@ fn readers_of_a_group_are_listed_while_their_data_is_told() {
     let mut sim = Sim::new(3);
     let (a, b) = (sim.node("a"), sim.node("b"));
     let group = PresentationAccessScope::Group;
-    let one = a.run(|| DomainParticipant::new(0)).unwrap();
-    let other = b.run(|| DomainParticipant::new(0)).unwrap();
+    let one = a.run(|| join("other")).unwrap();
+    let other = b.run(|| join("other")).unwrap();
     let writer = a.run(|| {
         let topic = one.create_topic::<Reading>("Readings", &TopicQos::default()).unwrap();
         let publisher =
@@ -400,7 +399,7 @@ fn a_listener_is_got_and_set_again() {
     assert_eq!(taken(&heard), ["publisher matched -1 of Readings"]);
     a.run(|| w.writer.write(&reading(1, 3))).unwrap();
     let other = b.run(|| {
-        let participant = DomainParticipant::new(0).unwrap();
+        let participant = join("other").unwrap();
         let topic = participant.create_topic::<Measurement>("Readings", &TopicQos::default()).unwrap();
         let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
         (subscriber.create_datareader(&topic, &DataReaderQos::default()).unwrap(), participant)

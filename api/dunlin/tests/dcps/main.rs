@@ -23,6 +23,7 @@ mod policies;
 mod propagation;
 mod quotas;
 mod reading;
+mod stage;
 mod states;
 mod statuses;
 mod support;

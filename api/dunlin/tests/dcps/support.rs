@@ -1,8 +1,12 @@
-//! Two nodes, and what most tests create on them.
+//! Two nodes of a stage, and what most tests create on them.
 
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::sim::{Node, Result, Sim};
 use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant, Duration, Publisher, Subscriber, Topic};
+use std::error::Error;
+
+pub use crate::stage::{Node, Sim, join};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 pub struct Reading {
@@ -41,7 +45,7 @@ pub struct Reads {
 
 pub fn writing(node: &Node, qos: &DataWriterQos) -> Writing {
     let make = || -> Result<Writing> {
-        let participant = DomainParticipant::builder(0).name("writing").build()?;
+        let participant = join("writing")?;
         let topic = participant.create_topic::<Reading>("Readings", &TopicQos::default())?;
         let publisher = participant.create_publisher(&PublisherQos::default())?;
         let writer = publisher.create_datawriter(&topic, qos)?;
@@ -52,7 +56,7 @@ pub fn writing(node: &Node, qos: &DataWriterQos) -> Writing {
 
 pub fn reads(node: &Node, qos: &DataReaderQos) -> Reads {
     let make = || -> Result<Reads> {
-        let participant = DomainParticipant::builder(0).name("reading").build()?;
+        let participant = join("reading")?;
         let topic = participant.create_topic::<Reading>("Readings", &TopicQos::default())?;
         let subscriber = participant.create_subscriber(&SubscriberQos::default())?;
         let reader = subscriber.create_datareader(&topic, qos)?;

@@ -3,10 +3,9 @@
 
 use crate::support::*;
 use dunlin::qos::{DataReaderQos, DataWriterQos, SubscriberQos, TopicQos};
-use dunlin::sim::Sim;
 use dunlin::{
-    AnyTopic, CreateEntityError, DomainParticipant, EntityError, FoundTopic, InconsistentTopicStatus,
-    ReturnCode, StatusMask, Topic, TopicListener,
+    AnyTopic, CreateEntityError, EntityError, FoundTopic, InconsistentTopicStatus, ReturnCode, StatusMask,
+    Topic, TopicListener,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -78,7 +77,7 @@ fn each_topic_of_a_name_is_told_that_it_is_inconsistent() {
     let quiet = a.run(|| w.participant.create_topic::<Reading>("Readings", &TopicQos::default())).unwrap();
     let elsewhere = a.run(|| w.participant.create_topic::<Reading>("Other", &TopicQos::default())).unwrap();
     let _reader = b.run(|| {
-        let participant = DomainParticipant::new(0).unwrap();
+        let participant = join("other").unwrap();
         let topic = participant.create_topic::<Measurement>("Readings", &TopicQos::default()).unwrap();
         let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
         subscriber.create_datareader(&topic, &DataReaderQos::default()).unwrap()

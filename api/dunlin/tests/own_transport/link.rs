@@ -6,6 +6,7 @@ use dunlin::transport::{
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Kind of locators of a link.
@@ -40,7 +41,10 @@ fn locator(end: u16, port: u32) -> Locator {
 /// What arrives on one channel of an end.
 #[derive(Default)]
 struct Queue {
+    /// Those that wait, and whether the end is closed.
     frames: Mutex<(VecDeque<Frame>, bool)>,
+    /// What was taken last may still be worked on: its receiver does not wait for more.
+    busy: AtomicBool,
     changed: Condvar,
     /// The messages that have begun, by sender.
     begun: Mutex<BTreeMap<u16, Vec<u8>>>,
@@ -77,6 +81,7 @@ impl Queue {
             }
             while let Some([high, low, last, len, part @ ..]) = frames.0.pop_front() {
                 self.changed.notify_all();
+                self.busy.store(true, SeqCst);
                 let sender = u16::from_be_bytes([high, low]);
                 let mut begun = lock(&self.begun);
                 begun.entry(sender).or_default().extend_from_slice(&part[..usize::from(len)]);
@@ -87,8 +92,17 @@ impl Queue {
             if mode == RecvMode::NonBlocking {
                 return Ok(None);
             }
+            self.busy.store(false, SeqCst);
             frames = self.wait(frames);
         }
+    }
+}
+
+impl Queue {
+    /// Whether nothing waits or is worked on.
+    fn is_quiet(&self) -> bool {
+        let frames = lock(&self.frames);
+        frames.1 || (frames.0.is_empty() && !self.busy.load(SeqCst))
     }
 }
 
@@ -103,6 +117,8 @@ struct Inbox {
 #[derive(Default)]
 pub struct Link {
     ends: Mutex<(u16, Vec<Weak<Inbox>>)>,
+    /// Messages that were sent.
+    sent: AtomicU64,
 }
 
 impl Link {
@@ -112,6 +128,15 @@ impl Link {
         let inbox = Arc::new(Inbox { end: ends.0, ..Inbox::default() });
         ends.1.push(Arc::downgrade(&inbox));
         Arc::new(LinkEnd { link: Arc::clone(self), inbox, turn: Mutex::default() })
+    }
+
+    /// Whether everything that was sent has been received, and what it led to as well.
+    pub fn is_quiet(&self) -> bool {
+        let quiet = || self.ends().iter().all(|end| end.data.is_quiet() && end.meta.is_quiet());
+        let sent = || self.sent.load(SeqCst);
+        // One that is looked at later may have sent to one that was looked at before.
+        let before = sent();
+        quiet() && sent() == before
     }
 
     fn ends(&self) -> Vec<Arc<Inbox>> {
@@ -144,6 +169,7 @@ impl LinkEnd {
         };
         let frames: Vec<Frame> = message.chunks(PART).enumerate().map(frame).collect();
         let _turn = lock(&self.turn);
+        self.link.sent.fetch_add(1, SeqCst);
         let meant = |end: &&Arc<Inbox>| to.port == ALL || *to == locator(end.end, to.port);
         let queue = |end: &Arc<Inbox>| {
             if to.port == DATA { end.data.push(&frames, mode) } else { end.meta.push(&frames, mode) }

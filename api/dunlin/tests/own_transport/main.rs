@@ -1,9 +1,20 @@
 //! A transport written by an application, [`link`], under the suite of transports and under tests of the DCPS entities: none of
 //! these knows which transport it runs on.
 
+#[path = "../dcps/deleting.rs"]
+mod deleting;
 #[path = "../dcps/exchange.rs"]
 mod exchange;
 mod link;
+#[path = "../dcps/reading.rs"]
+mod reading;
+mod stage;
+#[path = "../dcps/support.rs"]
+mod support;
+#[path = "../dcps/timestamps.rs"]
+mod timestamps;
+#[path = "../dcps/topics.rs"]
+mod topics;
 #[path = "../common/mod.rs"]
 mod usual;
 
