@@ -322,6 +322,8 @@ impl Judge {
             inactive: peer.writer.given_up.of(self.reader.guid).to_vec(),
             received: self.reader.received.get(&PEER),
             looks: &self.reader.looks,
+            // It has one life.
+            created: 0,
             unseen: None,
             stale: false,
             torn: BTreeSet::new(),
