@@ -103,7 +103,7 @@ fn local_type(description: &'static TypeDescription) -> Arc<LocalType> {
 
 /// Announces what the input says. The first octet of each announcement chooses whose and of what it is.
 pub fn discovery_data(data: &[u8]) {
-    ACQUAINTANCE.with(|_| ());
+    RECORDED_DISCOVERY.with(|_| ());
     let used = allocation_counter::measure(|| run(data));
     let allowed = MEMORY + 16 * data.len() as u64;
     assert!(used.bytes_max <= allowed, "{} octets of memory", used.bytes_max);
@@ -111,7 +111,7 @@ pub fn discovery_data(data: &[u8]) {
 
 fn run(data: &[u8]) {
     let mut input = Input::new(data);
-    let mut victim = Victim::acquainted();
+    let mut victim = Victim::with_verified_peer();
     for _ in 0..MAX_ANNOUNCEMENTS {
         if input.is_empty() {
             break;
@@ -174,13 +174,13 @@ struct Event {
 }
 
 /// What happened to the victim until it knew its peer, and the next numbers of the peer's writers.
-struct Acquaintance {
+struct RecordedDiscovery {
     events: Vec<Event>,
     next: [SequenceNumber; 3],
 }
 
 thread_local! {
-    static ACQUAINTANCE: Acquaintance = acquaint();
+    static RECORDED_DISCOVERY: RecordedDiscovery = record_discovery();
 }
 
 struct Victim {
@@ -264,13 +264,13 @@ impl Victim {
     }
 
     /// A victim that knows its peer, without the peer.
-    fn acquainted() -> Self {
+    fn with_verified_peer() -> Self {
         let mut victim = Self::with_endpoints();
-        ACQUAINTANCE.with(|acquaintance| {
-            for event in &acquaintance.events {
+        RECORDED_DISCOVERY.with(|recorded| {
+            for event in &recorded.events {
                 victim.apply(event);
             }
-            victim.next = acquaintance.next;
+            victim.next = recorded.next;
         });
         victim.effects.clear();
         victim
@@ -375,7 +375,7 @@ impl Victim {
 }
 
 /// Lets the victim and a real peer without endpoints get to know each other.
-fn acquaint() -> Acquaintance {
+fn record_discovery() -> RecordedDiscovery {
     let (mut victim, mut peer) = (Victim::with_endpoints(), Victim::new(PEER));
     let mut events = Vec::new();
     let mut next = [SequenceNumber::FIRST; 3];
@@ -397,7 +397,7 @@ fn acquaint() -> Acquaintance {
         let stats = victim.discovery.stats();
         known += usize::from(stats.participants == 1 && stats.participants_unverified == 0);
         if known > 3 {
-            return Acquaintance { events, next };
+            return RecordedDiscovery { events, next };
         }
         let next = [victim.discovery.next_deadline(), peer.discovery.next_deadline()];
         let now = next.into_iter().flatten().min().unwrap_or_default().max(victim.now.mono);
@@ -497,7 +497,7 @@ mod tests {
     fn the_seed_of_types_gets_to_the_answer() {
         let (_, seed) = type_seeds().remove(0);
         let mut input = Input::new(&seed);
-        let mut victim = Victim::acquainted();
+        let mut victim = Victim::with_verified_peer();
         for _ in 0..3 {
             announce(&mut victim, &mut input);
             victim.check();

@@ -1,7 +1,7 @@
 //! A live participant between an honest peer and everybody else.
 //!
 //! Two participants are matched in both directions; the input is a sequence of what applications do with them, of what
-//! the network does to their datagrams, of steps of time, and of datagrams by strangers and forgers. Nothing may panic,
+//! the network does to their datagrams, of steps of time, and of datagrams by unverified peers and forgers. Nothing may panic,
 //! spin or grow; an address that did not show that it receives gets at most three times what came. What the two write,
 //! take and are told is judged by the checkers of the simulator: SampleInfo, LIVELINESS_CHANGED, the deadlines and
 //! liveliness of writers always; contents as long as nobody sent samples in the name of one of the two; and as long as
@@ -68,7 +68,7 @@ fn operate(world: &mut World, input: &mut Input<'_>) {
         17 => world.other_call(node, input.u8()),
         18..=22 => attack::forged_message(world, input),
         23..=26 => attack::template(world, input),
-        27 => attack::many_strangers(world, input),
+        27 => attack::many_unverified_participants(world, input),
         28 | 29 => attack::edited(world, input),
         30 => attack::replayed(world, input),
         _ => attack::raw(world, input),

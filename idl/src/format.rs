@@ -492,7 +492,7 @@ bitmask B {
     }
 
     #[test]
-    fn what_macros_get_stays() {
+    fn macro_arguments_are_not_reformatted() {
         let text = "#define S(x) #x\nconst string a = S( 1+2 \\n; ) \"x\";\n";
         assert_eq!(formatted(text), "#define S(x) #x\nconst string a = S( 1+2 \\n; ) \"x\";\n");
     }

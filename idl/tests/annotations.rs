@@ -148,7 +148,7 @@ fn a_declaration_is_an_object_with_types_and_defaults() {
 
 /// Annotations change neither minimal objects nor what is announced as a dependency.
 #[test]
-fn they_are_no_dependencies_and_minimal_objects_are_without_them() {
+fn annotations_change_neither_minimal_type_objects_nor_dependencies() {
     let with = "@annotation A { long x default 1; }; @A struct Inner { @A(2) long v; };
                 @verbatim(text = \"x\") struct T { @A Inner inner; };";
     let without = "struct Inner { long v; }; struct T { Inner inner; };";
@@ -193,7 +193,7 @@ fn told_by(objects: &TypeObjects) -> TypeLibrary {
 
 /// Who asks for a type is told its annotations, and has the type as its source has it.
 #[test]
-fn they_go_over_the_wire_and_back_to_idl_and_xml() {
+fn annotations_survive_type_lookup_idl_and_xml() {
     for name in ["M::Reports", "M::Choice", "M::Node", "M::Plain"] {
         let (graph, index) = types("a.idl", &everything(), name);
         let objects = type_objects(&graph, index).unwrap();
@@ -213,7 +213,7 @@ fn they_go_over_the_wire_and_back_to_idl_and_xml() {
 
 /// Who does not tell an annotation, or tells nonsense, has told the type without it.
 #[test]
-fn what_is_wrong_with_annotations_leaves_them_out() {
+fn malformed_annotations_are_left_out_of_the_type_object() {
     let (graph, index) = types("a.idl", &everything(), "M::Reports");
     let objects = type_objects(&graph, index).unwrap();
     let root = objects.root().unwrap().complete.id.clone();
@@ -279,7 +279,7 @@ fn what_is_wrong_with_annotations_leaves_them_out() {
 
 /// What type objects have no room for is told.
 #[test]
-fn what_type_objects_have_no_room_for_is_a_warning() {
+fn annotations_beyond_a_type_object_give_a_warning() {
     let text = format!(
         "@annotation A {{ string s; }}; @A(\"{}\") struct T {{ @A(\"{}\") long x; }};",
         "x".repeat(129),
@@ -321,7 +321,7 @@ fn types_of_parameters_are_looked_at_once() {
 
 /// One type applies no more annotations than are looked at, however small they are.
 #[test]
-fn what_is_applied_in_one_type_has_a_limit() {
+fn annotations_applied_in_one_type_are_bounded() {
     let objects = objects("@annotation A {}; @A struct T { long x; };", "T");
     let root = objects.root().unwrap().complete.id.clone();
     let of = |id: &TypeIdentifier| {

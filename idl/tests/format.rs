@@ -32,7 +32,7 @@ fn the_corpus_keeps_its_meaning() {
 
 /// A sign that begins no line would begin a directive if it did.
 #[test]
-fn what_would_become_a_directive_is_refused() {
+fn formatting_that_would_make_a_directive_is_refused() {
     assert!(format("a.idl", ";;#>").unwrap_err().contains("without changing its meaning"));
     assert_eq!(format("a.idl", "#define A(x) #x\n;").unwrap(), "#define A(x) #x\n;\n");
 }

@@ -92,7 +92,7 @@ fn text_is_put_where_it_belongs() {
 }
 
 #[test]
-fn what_is_not_supported_is_refused() {
+fn unsupported_types_are_refused_by_each_language() {
     for backend in BOTH {
         let idl = "interface I { struct Inside { long x; }; attribute long level; }; struct Beside { I::Inside it; };";
         let made = generate(backend, idl, true).unwrap();

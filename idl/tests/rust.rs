@@ -38,7 +38,7 @@ fn included_types_can_be_left_out() {
 }
 
 #[test]
-fn what_is_not_supported_is_refused() {
+fn unsupported_types_are_refused() {
     for (text, part) in [
         ("@data_representation(XML) struct S { long x; };", "allows XML alone"),
         ("bitmask M { A, B }; union U switch(M) { case A | B: long x; };", "single bits as labels"),

@@ -278,7 +278,7 @@ fn includes_are_bounded() {
 }
 
 #[test]
-fn what_xml_cannot_say_is_refused_with_its_place() {
+fn types_that_xml_cannot_express_are_refused_with_their_position() {
     for (text, wanted) in [
         ("interface I {};", "XML has no interfaces"),
         // Where it is in XML, nothing else may have its name.

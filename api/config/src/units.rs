@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_reads_back() {
+    fn printed_units_parse_to_the_same_values() {
         let mut rng = dunlin_core::Rng::new(7);
         for _ in 0..2_000 {
             let shift = rng.below(63);

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_announced_is_bounded_and_whoever_is_not_named_does_not_wait_for_ever() {
+    fn delivered_history_announcements_are_bounded_and_unnamed_readers_stop_waiting() {
         let guid = |n: u16| Guid::from_bytes([n.to_be_bytes(); 8].concat().try_into().unwrap());
         let mut given = DeliveredHistory::default();
         (0..500).for_each(|n| given.add(guid(n)));

@@ -7,7 +7,7 @@ use crate::writer_inner::Prepared;
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{CachedSample, SampleInfo};
 use dunlin_cdr::{DdsType, EncapsulationHeader, Endianness, Representation};
-use dunlin_driver::Patience;
+use dunlin_driver::WriteWait;
 use dunlin_engine::WriteRequest;
 use dunlin_rtps::ChangeKind;
 use dunlin_shm::{Aligned, view, view_mut};
@@ -107,7 +107,7 @@ impl<T: DdsType> DataWriter<T> {
         let payload = loan.memory.share();
         let request = WriteRequest { kind: ChangeKind::Alive, instance, source_timestamp: None, payload };
         self.core()
-            .write_prepared(slot, Prepared { request, key, inline_qos: None }, Patience::default())
+            .write_prepared(slot, Prepared { request, key, inline_qos: None }, WriteWait::default())
             .map(drop)
     }
 }

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn vendors_tell_their_process_under_their_own_names() {
+    fn process_properties_of_each_vendor_are_read() {
         let cyclone = of(&[("__Hostname", "lab"), ("__Pid", "12"), ("__ProcessName", "sensor")]);
         assert_eq!((cyclone.host.as_deref(), cyclone.to_string().as_str()), (Some("lab"), "sensor 12"));
         let connext = of(&[
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn cyclone_ps_and_connext_can_both_read_what_is_announced() {
+    fn process_properties_are_announced_for_cyclone_ps_and_connext() {
         let all = properties(true);
         for names in [&HOST[..2], &PROGRAM[..2], &PROCESS_ID[..2]] {
             for name in names {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_application_says_stays_and_too_much_is_left_out() {
+    fn process_properties_of_the_application_stay_and_long_ones_are_left_out() {
         let qos = DomainParticipantQos::default().property("dds.sys_info.hostname", "elsewhere");
         let with = described(&qos, &properties(false)).property.values;
         assert_eq!(with.iter().filter(|(name, _)| name == "dds.sys_info.hostname").count(), 1);

@@ -153,7 +153,7 @@ mod tests {
 
     /// A reader may come or go between the end of its listener and its leaving the domain.
     #[test]
-    fn nobody_answers_for_a_writer_that_was_deleted() {
+    fn no_listener_is_called_for_a_deleted_writer() {
         let mut config = Config::default();
         config.set("network.interfaces", "lo").unwrap();
         let participant = DomainParticipant::builder(229).config(config).build().unwrap();

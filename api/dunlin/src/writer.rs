@@ -16,7 +16,7 @@ use crate::writer_inner::{Prepared, WriterInner};
 use dunlin_buf::SharedBytes;
 use dunlin_cdr::{TopicType, TypeSupport};
 use dunlin_core::{Duration, Guid, InstanceHandle, SampleIdentity, WallTime};
-use dunlin_driver::Patience;
+use dunlin_driver::WriteWait;
 use dunlin_engine::{WriteRequest, WriterStats};
 use dunlin_qos::DataWriterQos;
 use dunlin_rtps::ChangeKind;
@@ -552,12 +552,12 @@ impl<T: TopicType> DataWriter<T> {
     ) -> Result<SampleIdentity, WriteError> {
         let slot = self.core.enabled()?;
         let instance = self.checked_instance(sample, params.and_then(|params| params.instance))?;
-        let patience = match kind {
+        let wait = match kind {
             ChangeKind::Alive => self.core.wait_for_room(slot, instance)?,
-            _ => Patience::default(),
+            _ => WriteWait::default(),
         };
         let prepared = self.serialized(kind, sample, instance, params)?;
-        self.core.write_prepared(slot, prepared, patience)
+        self.core.write_prepared(slot, prepared, wait)
     }
 }
 

@@ -24,9 +24,9 @@ use dunlin_cdr::Representation;
 use dunlin_core::defaults::LARGE_SAMPLE;
 use dunlin_core::{Duration, EntityId, Guid, InstanceHandle, SequenceNumber};
 use dunlin_discovery::EndpointLocators;
-use dunlin_driver::{AtMark, Patience};
+use dunlin_driver::{AtHighWater, WriteWait};
 use dunlin_dynamic::DynamicData;
-use dunlin_engine::{Event, LONGEST_AT_MARK, WriterPolicies, WriterSlot, WriterSpec};
+use dunlin_engine::{Event, LONGEST_AT_HIGH_WATER, WriterPolicies, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy};
 use dunlin_transport::Lender;
 use std::any::{Any, TypeId};
@@ -430,10 +430,10 @@ impl WriterInner {
         &self,
         slot: &WriterSlot,
         instance: InstanceHandle,
-    ) -> Result<Patience, WriteError> {
+    ) -> Result<WriteWait, WriteError> {
         let room = || self.participant.room(slot, instance);
         if !self.large.load(Relaxed) || room() == Room::Now {
-            return Ok(Patience::default());
+            return Ok(WriteWait::default());
         }
         let timeout = self.max_blocking_time();
         let until = self.participant.now().plus(timeout);
@@ -445,9 +445,9 @@ impl WriterInner {
             return Err(WriteError::Timeout(timeout));
         }
         let left = until.since(self.participant.now());
-        let in_time = wait(left.min(LONGEST_AT_MARK), &|| room() != Room::AtMark);
-        let at_mark = if in_time { AtMark::Wait } else { AtMark::Pass };
-        Ok(Patience { at_mark, until: Some(until) })
+        let in_time = wait(left.min(LONGEST_AT_HIGH_WATER), &|| room() != Room::AtHighWater);
+        let at_high_water = if in_time { AtHighWater::Wait } else { AtHighWater::Pass };
+        Ok(WriteWait { at_high_water, until: Some(until) })
     }
 
     /// Whether the writer has no serialized key of a registered instance; who writes one instance again and again asks it once.

@@ -85,7 +85,7 @@ fn participants_find_each_other_by_broadcast_alone() {
 }
 
 #[test]
-fn without_the_address_they_do_not() {
+fn participants_without_a_broadcast_address_are_not_discovered() {
     let domain = common::domain();
     let place = PLACE.to_string();
     let heard = listener(ports(domain).0);
@@ -127,7 +127,7 @@ fn data_for_several_readers_is_broadcast_once() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_the_reason() {
+fn contradictory_broadcast_settings_are_refused_with_a_reason() {
     for (set, why) in [
         (
             &[("network.broadcast", "192.0.2.255"), ("network.multicast", "on")][..],

@@ -41,7 +41,7 @@ fn announced(f: &Fixture) -> Vec<String> {
 }
 
 #[test]
-fn only_what_satisfies_the_filter_is_received() {
+fn only_samples_that_satisfy_the_content_filter_are_received() {
     let (writer_qos, reader_qos) = reliable();
     let f = Fixture::new(&writer_qos, &reader_qos);
     let g = filtered(&f, &reader_qos, "speed BETWEEN %0 AND %1 OR note LIKE 'l%'", &["3", "5"]);
@@ -94,7 +94,7 @@ fn parameters_change_at_run_time() {
 }
 
 #[test]
-fn what_cannot_be_a_filter_is_refused() {
+fn invalid_filter_expressions_are_refused() {
     let f = Fixture::unmatched(&DataWriterQos::default(), &DataReaderQos::default());
     let topic = f.subscribing.create_topic::<Track>(&f.topic, &TopicQos::default()).unwrap();
     let create = |name: &str, expression: &str, parameters: &[&str]| {

@@ -93,7 +93,7 @@ fn a_writer_that_is_deleted_while_it_is_enabled_is_nowhere() -> Result<()> {
 }
 
 #[test]
-fn one_that_is_deleted_meanwhile_does_not_keep_others_from_being_enabled() -> Result<()> {
+fn an_entity_deleted_during_enable_does_not_keep_others_from_being_enabled() -> Result<()> {
     let mut sim = simulation();
     let a = sim.node("a");
     let one = a.run(participant)?;
@@ -122,7 +122,7 @@ fn one_that_is_deleted_meanwhile_does_not_keep_others_from_being_enabled() -> Re
 /// What is announced of a writer, and of its publisher and topic, is what they say although it changed between the look at
 /// them and the announcement.
 #[test]
-fn what_changes_while_a_writer_is_enabled_is_announced() -> Result<()> {
+fn qos_changed_while_a_writer_is_enabled_is_announced() -> Result<()> {
     let mut sim = simulation();
     let (a, b) = (sim.node("a"), sim.node("b"));
     let (one, other) = (a.run(participant)?, b.run(participant)?);
@@ -160,7 +160,7 @@ fn what_changes_while_a_writer_is_enabled_is_announced() -> Result<()> {
 }
 
 #[test]
-fn what_changes_while_a_reader_is_enabled_is_announced() -> Result<()> {
+fn qos_changed_while_a_reader_is_enabled_is_announced() -> Result<()> {
     let mut sim = simulation();
     let (a, b) = (sim.node("a"), sim.node("b"));
     let (one, other) = (a.run(participant)?, b.run(participant)?);

@@ -103,7 +103,7 @@ fn reader() -> DataReaderQos {
 }
 
 #[test]
-fn what_fits_has_no_cause() {
+fn explain_finds_no_cause_for_a_matched_pair() {
     let explanation = staged::<Reading, Reading>((&on("T"), &on("T")), &writer(), &reader().reliable());
     assert!(explanation.pairs[0].matched && names(&explanation).is_empty(), "{explanation}");
     assert!(explanation.to_string().starts_with("topic 'T': 1 of 1 pairs match\nwriter "));
@@ -231,7 +231,7 @@ fn topics_are_compared_to_the_letter() {
 }
 
 #[test]
-fn who_is_alone_disabled_or_unknown_is_told_so() {
+fn explain_names_alone_disabled_and_undiscovered_endpoints() {
     let mut sim = Sim::new(1);
     let (a, b) = (sim.node("a"), sim.node("b"));
     let (one, first) = a.run(|| writing::<Reading>(&on("T"), &writer())).unwrap();
@@ -271,7 +271,7 @@ fn one_domain_with_two_tags() {
 }
 
 #[test]
-fn what_quotas_refuse_is_said() {
+fn explain_names_endpoints_refused_by_quotas() {
     let mut sim = Sim::new(1);
     let mut small = Config::default();
     small.set("quotas.max_endpoints_per_participant", "1").unwrap();

@@ -70,13 +70,13 @@ fn threads_of(settings: &[(&str, &str)]) -> (ThreadId, Vec<ThreadId>) {
 }
 
 #[test]
-fn another_participant_of_the_process_is_told_on_the_thread_that_writes() {
+fn listeners_within_a_process_are_called_on_the_writing_thread() {
     let (here, told) = threads_of(&[]);
     assert_eq!(told, [here; 10]);
 }
 
 #[test]
-fn where_that_is_switched_off_it_is_told_on_a_thread_of_the_library() {
+fn listeners_run_on_a_library_thread_without_delivery_on_the_writing_thread() {
     let (here, told) = threads_of(&[("shared_memory.in_process", "false")]);
     assert!(told.iter().all(|thread| *thread != here));
 }
@@ -106,7 +106,7 @@ fn a_large_payload_is_the_same_memory_for_every_reader_of_the_process() {
 }
 
 #[test]
-fn who_leaves_and_who_comes_changes_nothing_for_the_others() {
+fn participants_that_leave_and_join_lose_nothing_for_the_others() {
     let domain = domain();
     let (publishing, staying) = (participant(domain, &[]), participant(domain, &[]));
     let (writer, stays) = (writer(&publishing), reader(&staying));
@@ -181,7 +181,7 @@ fn listeners_that_answer_each_other_do_not_call_themselves_ever_deeper() {
 }
 
 #[test]
-fn listeners_that_answer_each_other_without_end_keep_neither_the_call_nor_the_timers() {
+fn endless_mutual_listeners_block_neither_the_call_nor_the_timers() {
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
     let exchange = answering(move |_| !stopped.load(SeqCst));
@@ -198,7 +198,7 @@ fn listeners_that_answer_each_other_without_end_keep_neither_the_call_nor_the_ti
 
 /// There is no other participant and no shared memory: what waits in the queue of the thread is all that goes on.
 #[test]
-fn listeners_of_one_participant_that_answer_each_other_do_not_keep_the_call_without_shared_memory() {
+fn mutual_listeners_of_one_participant_end_the_call_without_shared_memory() {
     let own = participant(domain(), &[("shared_memory.enabled", "false")]);
     let stop = Arc::new(AtomicBool::new(false));
     let (stopped, deadline) = (Arc::clone(&stop), Instant::now() + LONGEST_CALL);
@@ -288,7 +288,7 @@ fn within_a_process_there_are_neither_messages_nor_acknowledgements() {
 }
 
 #[test]
-fn what_ends_an_instance_comes_in_order_with_what_is_written() {
+fn disposals_keep_their_order_with_samples_within_a_process() {
     let domain = domain();
     let (own, other) = (participant(domain, &[]), participant(domain, &[]));
     let Pair { writer, reader } = settled(&own, &other, &DataReaderQos::default().keep_all());
@@ -345,7 +345,7 @@ fn rejected_samples_come_later_and_in_order() {
 
 /// Several threads write with one writer while their waits for acknowledgements begin and end: each hears of its own.
 #[test]
-fn nobody_waits_for_an_acknowledgement_that_was_given() {
+fn wait_for_acknowledgments_of_several_threads_returns_for_each() {
     let domain = domain();
     let (own, other) = (participant(domain, &[]), participant(domain, &[]));
     let Pair { writer, reader } = settled(&own, &other, &DataReaderQos::default().reliable().keep_all());

@@ -72,7 +72,7 @@ fn questions(receive_buffer: &str) -> u64 {
 }
 
 #[test]
-fn more_is_under_way_to_a_socket_that_holds_more() {
+fn the_send_window_follows_the_receive_buffer_of_the_socket() {
     let usual = questions("208KiB");
     assert!(usual >= 50, "{usual} questions: one for each half of the usual window");
     let allowed = std::fs::read_to_string("/proc/sys/net/core/rmem_max").unwrap();

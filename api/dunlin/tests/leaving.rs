@@ -147,7 +147,7 @@ fn gone(other: Other, here: impl Fn() -> bool) -> f64 {
 }
 
 #[test]
-fn who_writes_and_ends_is_heard_to_the_last_sample_and_goes() {
+fn a_process_that_writes_and_ends_delivers_its_last_sample_and_is_unmatched() {
     let domain = common::domain();
     let participant = joined(domain);
     let (reader, writer) = (reading(&participant, "here"), writing(&participant, "there"));
@@ -182,7 +182,7 @@ fn who_writes_and_ends_is_heard_to_the_last_sample_and_goes() {
 }
 
 #[test]
-fn who_reads_and_ends_goes() {
+fn a_process_that_reads_and_ends_is_unmatched_at_once() {
     let domain = common::domain();
     let participant = joined(domain);
     let writer = writing(&participant, "there");

@@ -139,7 +139,7 @@ fn free(writer: &DataWriter<Picture>) -> usize {
 
 /// One reader in another process shares the memory, another one has another folder: both have every sample.
 #[test]
-fn what_one_reader_sees_in_place_others_get_as_copies() {
+fn loans_are_read_in_place_or_as_copies_without_a_shared_folder() {
     let (domain, folder, elsewhere) = (common::domain(), folder(), folder());
     let participants = [&folder, &elsewhere].map(|folder| participant(domain, folder.path()));
     let readers = [&participants[0], &participants[1]].map(reader);
@@ -169,7 +169,7 @@ fn what_one_reader_sees_in_place_others_get_as_copies() {
 }
 
 #[test]
-fn a_killed_reader_gives_back_what_it_kept_and_the_writer_never_waits_for_it() {
+fn loans_of_a_killed_reader_return_without_blocking_the_writer() {
     let (domain, folder) = (common::domain(), folder());
     {
         let participant = participant(domain, folder.path());

@@ -336,7 +336,7 @@ fn refused<T: DdsType>(skies: &Skies, expression: &str) -> String {
 }
 
 #[test]
-fn what_cannot_be_joined_is_refused() {
+fn multi_topics_that_cannot_be_joined_are_refused() {
     let (skies, (_first, second, _third)) = Skies::new();
     assert_eq!(
         refused::<Row>(&skies, THREE),

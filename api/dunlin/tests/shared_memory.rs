@@ -183,7 +183,7 @@ fn files(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn data_of_another_process_comes_through_memory_and_nothing_of_it_over_the_network() {
+fn data_between_processes_uses_shared_memory_alone() {
     let (domain, folder) = (common::domain(), folder());
     let participant = participant(domain, folder.path());
     let reader = reader(&participant);
@@ -202,7 +202,7 @@ fn data_of_another_process_comes_through_memory_and_nothing_of_it_over_the_netwo
 }
 
 #[test]
-fn with_another_folder_data_takes_the_network_and_the_reason_is_told() {
+fn without_a_common_shared_memory_folder_data_takes_the_network_with_a_reason() {
     let (domain, here, there) = (common::domain(), folder(), folder());
     let participant = participant(domain, here.path());
     let reader = reader(&participant);

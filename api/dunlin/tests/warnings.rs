@@ -107,7 +107,7 @@ fn the_log_has_one_warning_for_each_cause() {
 
 /// What is found again is told again after a minute, with how often it was found meanwhile; if it is not, nothing is.
 #[test]
-fn a_cause_that_is_found_again_is_told_once_a_minute_with_its_count() {
+fn a_recurring_cause_is_logged_once_a_minute_with_its_count() {
     let text = logged(|lines| {
         let mut sim = Sim::new(1);
         let (a, b) = (sim.node("a"), sim.node("b"));
@@ -157,7 +157,7 @@ fn log_of_types<T: DdsType>(announced: &str) -> String {
 }
 
 #[test]
-fn types_that_do_not_fit_are_told_once_by_each_endpoint() {
+fn incompatible_types_are_logged_once_by_each_endpoint() {
     let name = "type name: the writer's is 'Reading', the reader's 'Measurement'";
     assert_lines(&log_of_types::<Measurement>("false"), &[(name, 3)]);
     let key = "the reader's type has a key, the writer's has none";
@@ -169,7 +169,7 @@ fn types_that_do_not_fit_are_told_once_by_each_endpoint() {
 }
 
 #[test]
-fn who_announces_itself_but_answers_nothing_is_told() {
+fn a_participant_that_announces_but_never_answers_is_logged() {
     let text = logged(|_| {
         let mut sim = Sim::new(1);
         let (a, b) = (sim.node("a"), sim.node("b"));
@@ -183,7 +183,7 @@ fn who_announces_itself_but_answers_nothing_is_told() {
 }
 
 #[test]
-fn groups_that_stay_silent_are_told() {
+fn multicast_groups_that_stay_silent_are_logged() {
     let text = logged(|_| {
         let mut sim = Sim::new(1);
         let a = sim.node("a");
@@ -201,7 +201,7 @@ fn groups_that_stay_silent_are_told() {
 }
 
 #[test]
-fn participants_with_another_tag_are_told() {
+fn participants_with_another_domain_tag_are_logged() {
     let text = logged(|_| {
         let mut sim = Sim::new(1);
         let (a, b) = (sim.node("a"), sim.node_with("b", config(&[("domain.tag", "blue")])));
@@ -214,7 +214,7 @@ fn participants_with_another_tag_are_told() {
 }
 
 #[test]
-fn what_quotas_refuse_is_told() {
+fn entities_refused_by_quotas_are_logged() {
     let text = logged(|_| {
         let mut sim = Sim::new(1);
         let small = config(&[("quotas.max_endpoints_per_participant", "1")]);
@@ -234,7 +234,7 @@ fn what_quotas_refuse_is_told() {
 
 /// However many samples are refused.
 #[test]
-fn a_reader_that_keeps_as_much_as_it_may_is_told() {
+fn a_reader_at_its_quota_is_logged() {
     let text = logged(|_| {
         let mut sim = Sim::new(1);
         let (a, b) = (sim.node("a"), sim.node_with("b", config(&[("quotas.max_instances", "1")])));
@@ -262,7 +262,7 @@ fn a_reader_that_keeps_as_much_as_it_may_is_told() {
 }
 
 #[test]
-fn readers_that_answer_no_more_are_told() {
+fn readers_that_stop_acknowledging_are_logged() {
     let text = logged(|_| {
         let hasty = config(&[("reliability.inactive_after", "500ms"), ("discovery.lease_duration", "60s")]);
         let mut sim = Sim::builder().seed(1).config(hasty).build();
@@ -284,7 +284,7 @@ fn readers_that_answer_no_more_are_told() {
 }
 
 #[test]
-fn that_durable_samples_are_those_of_their_writers_is_told() {
+fn transient_durability_kept_by_the_writer_alone_is_logged() {
     let text = logged(|_| {
         let local = config(&[("durability.without_service", "local")]);
         let mut sim = Sim::builder().seed(1).config(local).build();
@@ -326,7 +326,7 @@ impl Drop for SetOnDrop<'_> {
 }
 
 #[test]
-fn a_side_that_cannot_be_reached_is_told() {
+fn an_unreachable_endpoint_is_logged() {
     let domain = common::domain();
     let text = logged(|lines| {
         let participant = common::participant(domain);
@@ -368,7 +368,7 @@ fn acknowledgment_of_everything(reader: Guid, writer: Guid, count: u32) -> Vec<u
 
 /// Datagrams written by hand, from the socket of a participant whose reader is matched.
 #[test]
-fn what_a_participant_does_wrong_is_counted_explained_told_and_logged_once() {
+fn misbehaviour_of_a_peer_is_counted_explained_and_logged_once() {
     const WRONG: Misbehaviour = Misbehaviour::AcknowledgesUnsent;
     let domain = common::domain();
     let text = logged(|_| {
@@ -423,7 +423,7 @@ fn what_a_participant_does_wrong_is_counted_explained_told_and_logged_once() {
 
 /// Nothing goes from a best-effort reader to a writer, so that it need not reach it.
 #[test]
-fn a_writer_that_cannot_be_reached_is_told_by_who_has_to_answer_it() {
+fn an_unreachable_writer_is_logged_by_reliable_readers_alone() {
     let told = |qos: &DataReaderQos| {
         let domain = common::domain();
         logged(|lines| {
@@ -454,7 +454,7 @@ fn a_writer_that_cannot_be_reached_is_told_by_who_has_to_answer_it() {
 
 /// Whoever was matched while it could be reached, and moves to where it cannot, is told of once, however often it moves.
 #[test]
-fn a_side_that_becomes_unreachable_after_the_match_is_told() {
+fn an_endpoint_unreachable_after_the_match_is_logged_once() {
     let (nowhere, here) = (Ipv4Addr::new(127, 77, 0, 1), Ipv4Addr::LOCALHOST);
     let moving = |writes: bool| {
         let domain = common::domain();
@@ -504,7 +504,7 @@ fn a_side_that_becomes_unreachable_after_the_match_is_told() {
 
 /// A program that writes and ends before a reader has matched.
 #[test]
-fn a_writer_that_nobody_heard_says_so_once() {
+fn a_writer_that_ends_without_a_matched_reader_is_logged_once() {
     let write = |writer: &DataWriter<Reading>| (0..3).try_for_each(|n| writer.write(&Reading { n }));
     let nobody = "topic 'T': nobody got the 3 samples of a writer that was deleted, as no reader had matched";
     let text = logged(|_| {
@@ -553,7 +553,7 @@ fn a_writer_that_nobody_heard_says_so_once() {
 }
 
 #[test]
-fn a_writer_that_waited_for_its_readers_in_vain_says_so() {
+fn a_writer_deleted_with_unacknowledged_samples_is_logged() {
     let text = logged(|_| {
         let mut sim = Sim::new(1);
         let (a, b) = (sim.node("a"), sim.node("b"));
@@ -583,7 +583,7 @@ impl DataReaderListener<Reading> for Clumsy {
 
 /// How often is up to who sends.
 #[test]
-fn a_listener_that_panics_again_and_again_is_told_once() {
+fn a_listener_that_panics_repeatedly_is_logged_once() {
     let domain = common::domain();
     let text = logged(|_| {
         let (one, other) = (common::participant(domain), common::participant(domain));
@@ -614,7 +614,7 @@ fn a_listener_that_panics_again_and_again_is_told_once() {
 
 /// A type that others are not told, because its object is too large, is told of in the log.
 #[test]
-fn types_that_are_too_large_to_be_told() {
+fn types_too_large_to_announce_are_logged() {
     let text = logged(|lines| {
         let mut sim = Sim::new(1);
         let node = sim.node("a");

@@ -25,7 +25,7 @@ fn ty() -> DynamicType {
 }
 
 #[test]
-fn everything_comes_back() {
+fn values_of_every_kind_survive_json() {
     let text = r#"{"id":"a","large":18446744073709551615,"single":0.1,"letter":"x","color":"GREEN","access":["WRITE"],"packed":{"level":5,"offset":-3},"data":[1,255],"matrix":[[1,2],[3,4]],"named":{"one":1},"of_color":{"RED":{"ratio":"NaN","maybe":null}},"choice":{"_d":"GREEN","text":"hi"},"inners":[{"ratio":-0.5,"maybe":7}],"wide":"ü€","flag":true,"quad":"0x3fff0000000000000000000000000000"}"#;
     let data = from_json(&ty(), &serde_json::from_str(text).unwrap()).unwrap();
     assert_eq!(to_json(&data), text);
@@ -84,7 +84,7 @@ fn other_ways_to_say_the_same() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_place() {
+fn json_errors_name_their_position() {
     for (json, wanted) in [
         (json!({"colour": 1}), "no member 'colour' among id, large"),
         (json!({"color": "BLUE"}), "color: expected one of RED, GREEN, not \"BLUE\""),

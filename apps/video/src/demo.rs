@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unusable_clip_is_told() {
+    fn an_unusable_clip_is_reported() {
         assert_eq!(usable(None), Err("no clip was given".to_owned()));
         let text = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(text.path(), "no video").unwrap();

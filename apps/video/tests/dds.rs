@@ -150,7 +150,7 @@ fn a_viewer_asks_for_no_more_than_is_offered() {
 }
 
 #[test]
-fn a_mismatch_is_told() {
+fn a_qos_mismatch_is_reported() {
     let topic = topic("mismatch");
     let _publisher = start(&topic, "publish --pattern --size 160x120 --best-effort");
     let mut viewer = start(&topic, "view --headless --reliability reliable --seconds 5");

@@ -10,8 +10,8 @@ use super::templates;
 use super::world::{World, place};
 use crate::input::Input;
 
-/// Strangers have names from here on.
-const FIRST_STRANGER: u8 = 3;
+/// Unverified participants have names from here on.
+const FIRST_UNVERIFIED: u8 = 3;
 /// Who receives what attackers send, or is said to.
 const ADDRESSES: [Ipv4Addr; 6] = [
     Ipv4Addr::new(10, 0, 0, 3),
@@ -42,19 +42,19 @@ pub(super) fn forged_message(world: &mut World, input: &mut Input<'_>) {
 
 /// What a third participant would say, perhaps in another name.
 pub(super) fn template(world: &mut World, input: &mut Input<'_>) {
-    let (which, stranger) = (usize::from(input.u8()), FIRST_STRANGER + input.u8() % 8);
+    let (which, unverified) = (usize::from(input.u8()), FIRST_UNVERIFIED + input.u8() % 8);
     let (to, from, address) = (usize::from(input.u8() >= 0xe0), from(input), input.pick(&ADDRESSES));
-    let bytes = templates::get(|all| all[which % all.len()].in_the_name_of(stranger, address));
+    let bytes = templates::get(|all| all[which % all.len()].in_the_name_of(unverified, address));
     world.attack(to, from, &bytes);
 }
 
 /// The same in many names.
-pub(super) fn many_strangers(world: &mut World, input: &mut Input<'_>) {
+pub(super) fn many_unverified_participants(world: &mut World, input: &mut Input<'_>) {
     let (which, first, count) = (usize::from(input.u8()), input.u8(), input.u8() % 16);
     let (from, address) = (from(input), input.pick(&ADDRESSES));
     for n in 0..count {
-        let stranger = FIRST_STRANGER + first.wrapping_add(n) % (u8::MAX - FIRST_STRANGER);
-        let bytes = templates::get(|all| all[which % all.len()].in_the_name_of(stranger, address));
+        let unverified = FIRST_UNVERIFIED + first.wrapping_add(n) % (u8::MAX - FIRST_UNVERIFIED);
+        let bytes = templates::get(|all| all[which % all.len()].in_the_name_of(unverified, address));
         world.attack(0, from, &bytes);
     }
 }
@@ -107,7 +107,7 @@ pub(super) fn raw(world: &mut World, input: &mut Input<'_>) {
     let mut bytes = match choice % 4 {
         0 => Vec::new(),
         1 => forge::header(prefix(1)),
-        _ => forge::header(dunlin_core::GuidPrefix([FIRST_STRANGER; 12])),
+        _ => forge::header(dunlin_core::GuidPrefix([FIRST_UNVERIFIED; 12])),
     };
     bytes.extend_from_slice(input.bytes(len));
     world.attack(0, from, &bytes);

@@ -51,11 +51,11 @@ impl Template {
         Self { bytes: bytes.to_vec(), names, addresses }
     }
 
-    /// A copy in the name of another stranger, which names another address as its own.
-    pub(super) fn in_the_name_of(&self, stranger: u8, address: Ipv4Addr) -> Vec<u8> {
+    /// A copy in the name of another unverified participant, which names another address as its own.
+    pub(super) fn in_the_name_of(&self, unverified: u8, address: Ipv4Addr) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         for at in &self.names {
-            bytes[*at..*at + NAME.len()].fill(stranger);
+            bytes[*at..*at + NAME.len()].fill(unverified);
         }
         for at in &self.addresses {
             bytes[*at..*at + 4].copy_from_slice(&address.octets());

@@ -21,7 +21,7 @@ const MOST_SENT: usize = 96 * 1024;
 const MOST_TIMERS: usize = 200;
 /// Rounds until two participants must have found each other, or everything must have arrived.
 const PATIENCE: usize = 2_000;
-/// A stranger's address is sent at most so many times what strangers sent.
+/// An unverified participant's address is sent at most so many times what unverified participants sent.
 const MOST_PER_OCTET: u64 = 3;
 /// Rounds in which what attackers have left behind may arrive.
 const AFTERMATH: usize = 20;
@@ -53,7 +53,7 @@ pub(super) struct World {
     pub(super) queue: VecDeque<Packet>,
     pub(super) recent: VecDeque<Packet>,
     /// What each node was sent by others than its peer, and sent to other places than its peer's.
-    strangers: Vec<(u64, u64)>,
+    unverified: Vec<(u64, u64)>,
     /// Which nodes have verified somebody besides their peer.
     befriended: Vec<bool>,
     /// What somebody said in the name of a node.
@@ -100,7 +100,7 @@ impl World {
             nodes: outputs.iter_mut().enumerate().map(new).collect(),
             queue: VecDeque::new(),
             recent: VecDeque::new(),
-            strangers: vec![(0, 0); nodes],
+            unverified: vec![(0, 0); nodes],
             befriended: vec![false; nodes],
             forged: Forged::Nothing,
             announced: false,
@@ -163,7 +163,7 @@ impl World {
             }
         }
         if !known {
-            self.strangers[node].1 += bytes.len() as u64;
+            self.unverified[node].1 += bytes.len() as u64;
         }
     }
 
@@ -199,7 +199,7 @@ impl World {
             self.forged = self.forged.max(forged);
             self.announced |= announced;
         }
-        self.strangers[to].0 += bytes.len() as u64;
+        self.unverified[to].0 += bytes.len() as u64;
         self.receive(&Packet { to, from, bytes: SharedBytes::copy_from(bytes) });
         self.check_answers(to);
     }
@@ -215,7 +215,7 @@ impl World {
         let [own, peer] = [node, 1 - node].map(|node| &self.nodes[node]);
         let met = !self.parted || own.judge.has_met(&peer.as_peer(), peer.reader.guid());
         self.befriended[node] = stats.participants - stats.participants_unverified > u64::from(met);
-        let (heard, said) = self.strangers[node];
+        let (heard, said) = self.unverified[node];
         assert!(self.befriended[node] || said <= MOST_PER_OCTET * heard, "{said} octets for {heard}");
     }
 
@@ -373,18 +373,18 @@ impl World {
         own.judge.is_complete(&peer.as_peer()) && !own.has_waiting_data()
     }
 
-    fn knows_strangers(&self) -> bool {
+    fn knows_unverified(&self) -> bool {
         self.nodes.iter().any(|node| node.participant.stats().discovery.participants > 1)
     }
 
     fn quiet(&mut self) {
         self.settle_for(OTHERS_FINISH);
-        let (strangers, before) = (self.knows_strangers(), self.sent.clone());
+        let (unverified, before) = (self.knows_unverified(), self.sent.clone());
         self.settle_for(QUIET);
         // One whose lease has ended meanwhile was spoken to until then.
-        let strangers = strangers || self.knows_strangers();
+        let unverified = unverified || self.knows_unverified();
         for (sent, before) in self.sent.iter().zip(before) {
-            assert!(strangers || sent - before <= MOST_QUIET, "{} datagrams in silence", sent - before);
+            assert!(unverified || sent - before <= MOST_QUIET, "{} datagrams in silence", sent - before);
         }
     }
 }

@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_is_reported_once() {
+    fn an_unterminated_token_is_reported_once() {
         for text in ["\"abc", "'a\n", "/* abc", "é", "\u{1}\u{2}", "\"\\"] {
             assert_eq!(lexed(text).1, 1, "{text}");
         }

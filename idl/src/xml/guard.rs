@@ -95,7 +95,7 @@ mod tests {
     use super::check;
 
     #[test]
-    fn what_costs_too_much_is_refused_with_its_place() {
+    fn costly_xml_is_refused_with_its_position() {
         let deep = "<a>".repeat(11);
         let wide = format!("<a {}/>", (0..101).map(|n| format!("a{n}='' ")).collect::<String>());
         let spaces = "<a xmlns:b='c'/>".repeat(101);

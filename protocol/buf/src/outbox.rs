@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_joined_names_a_receiver_only_if_all_parts_do() {
+    fn joined_datagrams_name_a_receiver_only_if_all_parts_do() {
         let one = |n: u8| Some(GuidPrefix([n; 12]));
         for (first, second, both) in [(one(1), one(1), one(1)), (one(1), one(2), None), (one(1), None, None)]
         {
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_elsewhere_ends_its_datagram() {
+    fn a_lent_payload_ends_its_datagram() {
         let mut outbox = Outbox::new();
         for lent in [false, true, false] {
             outbox.begin();

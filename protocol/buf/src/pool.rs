@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_burst_leaves_behind_is_given_back_and_what_is_in_use_stays() {
+    fn buffers_of_a_burst_are_released_and_buffers_in_use_are_reused() {
         const SIZE: usize = LARGE;
         let mut pool = BufPool::new(100 * SIZE);
         let burst: Vec<_> = (0..10).map(|_| pool.copy(&[1; SIZE])).collect();
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_known_how_many_are_lent() {
+    fn the_pool_counts_lent_buffers() {
         let mut pool = BufPool::new(1 << 20);
         assert!(!pool.has_lent(64, 1));
         let held: Vec<_> = (0..3).map(|_| pool.copy(&[1; 64])).collect();

@@ -16,11 +16,11 @@ use dunlin_core::{Duration, EntityId, Guid, MonoTime, SequenceNumber, SnRange};
 use dunlin_wire::GroupDigest;
 
 use progress::Progress;
-use torn::Torn;
+use torn_sets::TornSets;
 use writers::{GroupWriters, Writers};
 
 mod progress;
-mod torn;
+mod torn_sets;
 mod writers;
 
 /// Writers of a publisher that are lost and may have had a part in what is to come, at most.
@@ -100,7 +100,7 @@ pub struct Presentation<T> {
     patience: Duration,
     /// Whose changes were shown last: the others come first now.
     served: Source,
-    torn: Torn,
+    torn_sets: TornSets,
 }
 
 impl<T> Release<T> {
@@ -178,7 +178,7 @@ impl<T> Presentation<T> {
             max_octets,
             patience,
             served: (Guid::UNKNOWN, EntityId::UNKNOWN),
-            torn: Torn::default(),
+            torn_sets: TornSets::default(),
         }
     }
 
@@ -189,8 +189,8 @@ impl<T> Presentation<T> {
         let publisher = self.publishers.entry(source).or_default();
         if publisher.live().next().is_none() {
             publisher.begin_anew();
-            self.torn.note(source, publisher.youngest, publisher.given_up);
-            publisher.given_up = self.torn.take(source, stream.writer.entity_id);
+            self.torn_sets.note(source, publisher.youngest, publisher.given_up);
+            publisher.given_up = self.torn_sets.take(source, stream.writer.entity_id);
         }
         publisher.youngest = publisher.youngest.max(stream.writer.entity_id);
         if understood {
@@ -329,7 +329,7 @@ impl<T> Presentation<T> {
         self.publishers.retain(|source, publisher| {
             let over = publisher.is_over();
             if over {
-                self.torn.note(*source, publisher.youngest, publisher.given_up);
+                self.torn_sets.note(*source, publisher.youngest, publisher.given_up);
             }
             !over
         });

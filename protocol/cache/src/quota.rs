@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_resource_limits_say_goes_before() {
+    fn resource_limits_replace_the_quotas() {
         let quota =
             Quota { max_instances: Some(7), octets: Some(Arc::new(OctetBudget::new(7))), ..Quota::default() };
         let limits = |max_samples, max_instances| ResourceLimits {

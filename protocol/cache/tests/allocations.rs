@@ -100,7 +100,7 @@ fn inserting_and_taking_does_not_allocate() {
 }
 
 #[test]
-fn replacing_what_nobody_takes_does_not_allocate() {
+fn keep_last_replacement_does_not_allocate() {
     let qos = DataReaderQos { history: KEEP_LAST, ..DataReaderQos::default() };
     assert_eq!(reader_allocations(&qos, true, u64::MAX, Selection::default()), 0);
 }

@@ -270,7 +270,7 @@ struct Newer {
 }
 
 #[test]
-fn what_an_older_sender_lacks_is_missing() {
+fn members_unknown_to_an_older_version_are_missing() {
     for (rep, endianness) in ALL {
         let data = body(&Older { a: 5 }, rep, endianness);
         let decoder = Decoder::new(&data, rep, endianness, &Limits::default());
@@ -423,7 +423,7 @@ fn descriptions_say_what_was_declared() {
 }
 
 #[test]
-fn no_octets_do_harm() {
+fn truncated_and_damaged_payloads_are_searched_without_panic() {
     let value = growing::sighting(Shape::Label("tern".into()), true);
     for (rep, endianness) in ALL {
         let data = body(&value, rep, endianness);

@@ -301,7 +301,7 @@ fn values_that_do_not_fit() {
 }
 
 #[test]
-fn final_and_appendable_are_told_apart_by_the_header() {
+fn the_encapsulation_header_distinguishes_final_and_appendable() {
     #[derive(DdsType, Debug, PartialEq)]
     #[dds(final)]
     struct Fixed {

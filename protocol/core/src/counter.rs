@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_goes_again() {
+    fn counter_subtracts_to_zero() {
         let mut counter = Counter::ZERO;
         counter.add(3);
         counter.subtract(1);
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     #[cfg(debug_assertions)]
     #[should_panic(expected = "what goes has come before")]
-    fn what_never_came_cannot_go() {
+    fn counter_underflow_panics() {
         let mut counter = Counter::ZERO;
         counter.add(1);
         counter.subtract(2);

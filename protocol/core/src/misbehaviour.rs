@@ -145,7 +145,7 @@ mod tests {
     use alloc::collections::BTreeSet;
 
     #[test]
-    fn each_has_a_name_and_a_count_of_its_own() {
+    fn each_misbehaviour_has_a_name_and_a_counter() {
         let mut counts = MisbehaviourCounts::default();
         for (at, what) in Misbehaviour::ALL.into_iter().enumerate() {
             assert_eq!(what as usize, at);

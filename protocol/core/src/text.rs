@@ -14,7 +14,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_are_harmless_whatever_their_direction() {
+    fn letters_are_harmless_and_control_characters_are_not() {
         assert!("aé\u{5d0}\u{627}😀 \u{a0}".chars().all(|c| !is_harmful(c)));
         assert!("\0\n\u{1b}\u{7f}\u{9b}\u{2028}\u{202e}\u{2069}\u{61c}".chars().all(is_harmful));
     }

@@ -88,7 +88,7 @@ pub const VENDORS: [VendorRow; 19] = {
         row(
             B::AnswersOnlyNewReaders,
             V::FAST_DDS,
-            ("protocol/rtps/src/tests/acquaintance.rs", "fast_dds_is_asked_as_if_by_a_new_reader"),
+            ("protocol/rtps/src/tests/match_confirmation.rs", "fast_dds_is_asked_as_if_by_a_new_reader"),
         ),
         row(
             B::AcceptsLargeDatagrams,

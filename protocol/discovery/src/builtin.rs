@@ -77,8 +77,13 @@ impl BuiltinWriter {
     }
 
     /// Tells a reader that is not matched yet what there is.
-    pub(crate) fn greet(&mut self, reader: Guid, destinations: &[Locator], out: &mut Outbox) {
-        self.writer.greet(reader, destinations, &self.history, out);
+    pub(crate) fn heartbeat_to_unmatched(
+        &mut self,
+        reader: Guid,
+        destinations: &[Locator],
+        out: &mut Outbox,
+    ) {
+        self.writer.heartbeat_to_unmatched(reader, destinations, &self.history, out);
     }
 
     /// Why the last submessage was refused, if it was.

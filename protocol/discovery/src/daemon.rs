@@ -68,7 +68,7 @@ impl Discovery {
 /// The side of the daemon.
 impl Discovery {
     /// A participant was verified: the applications hear of it; an application hears of all others, and they of it.
-    pub(crate) fn take_in_hand(&mut self, prefix: GuidPrefix) {
+    pub(crate) fn forward_verified(&mut self, prefix: GuidPrefix) {
         let Some(mut relay) = self.relay.take() else { return };
         if let Some(newcomer) = self.participants.get(&prefix) {
             let own = self.is_of_this_host(&relay, newcomer) && self.admit_application(&mut relay, prefix);
@@ -111,7 +111,7 @@ impl Discovery {
     /// A participant has announced itself: those who hear of it through this daemon alone hear of it again.
     pub(crate) fn repeat_announcement(&mut self, now: MonoTime, prefix: GuidPrefix) {
         if self.has_room_by_now(prefix) {
-            self.take_in_hand(prefix);
+            self.forward_verified(prefix);
         }
         let Some(relay) = &mut self.relay else { return };
         if self.participants.get(&prefix).is_none_or(|known| known.unverified.is_some()) {

@@ -299,7 +299,7 @@ impl Discovery {
         if let (BuiltinTopic::Messages, Submessage::Heartbeat(heartbeat)) = (topic, submessage)
             && let Some(participant) = self.participants.get_mut(&source)
         {
-            participant.spoken.announced(now.mono, heartbeat.last_sn);
+            participant.assertion_times.announced(now.mono, heartbeat.last_sn);
         }
         let mut collected = core::mem::take(&mut self.collected);
         feed(self.reader_mut(topic), now, state, submessage, packet, &mut collected, out);

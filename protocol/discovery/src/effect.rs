@@ -6,7 +6,7 @@ use dunlin_core::{EntityId, Guid, GuidPrefix, MonoTime};
 use dunlin_qos::{IncompatiblePolicy, LivelinessKind};
 
 use crate::data::{DiscoveredReader, DiscoveredWriter, ParticipantData};
-use crate::{places::Sources, standing::Standing};
+use crate::{places::Sources, standing::ParticipantState};
 
 /// Why a participant is no longer known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,11 +24,11 @@ pub enum LostReason {
 /// Why others are not known although they announce themselves. What is counted is told when the count is a power of two,
 /// so that whoever causes it cannot cause many messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
+pub enum DiscoveryProblem {
     /// A participant has announced itself for some time but has answered nothing that was sent to it.
     OneSided(Arc<ParticipantData>),
     /// A participant announces itself here alone, and never to the groups that both listen to.
-    GroupsSilent(Box<Standing>),
+    GroupsSilent(Box<ParticipantState>),
     /// Announcements of other domains, or of another domain tag, arrive at the ports of this one.
     OtherDomain {
         /// How many came.
@@ -151,7 +151,7 @@ pub enum DiscoveryEffect {
         subscriber: Vec<String>,
     },
     /// Something keeps others from being known.
-    Trouble(Trouble),
+    DiscoveryProblem(DiscoveryProblem),
     /// A local endpoint and one of the same topic are kept apart by their types.
     InconsistentTopic {
         /// The local writer or reader; [`EntityId::PARTICIPANT`] for the topic itself, which needs no endpoint.

@@ -11,7 +11,7 @@ use crate::{
     data::{DiscoveredReader, DiscoveredWriter},
     discovery::Discovery,
     participant::RemoteParticipant,
-    standing::{Standing, TypeStanding, is_ignored, keyed, same_partition, type_standing},
+    standing::{ParticipantState, TypeStanding, is_ignored, keyed, same_partition, type_standing},
 };
 
 /// One difference that keeps a writer and a reader apart.
@@ -68,7 +68,7 @@ pub struct Survey {
     /// Where this participant receives.
     pub own: Locators,
     /// The other participants.
-    pub participants: Vec<Standing>,
+    pub participants: Vec<ParticipantState>,
     /// Every topic that an endpoint names.
     pub topics: Vec<Arc<str>>,
     /// Participants that are ignored.
@@ -125,8 +125,8 @@ impl Survey {
 }
 
 impl RemoteParticipant {
-    pub(crate) fn standing(&self) -> Standing {
-        Standing {
+    pub(crate) fn standing(&self) -> ParticipantState {
+        ParticipantState {
             data: Arc::clone(&self.data),
             verified: self.unverified.is_none(),
             since: self.since,

@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "three thousand goodbyes")]
-    fn few_goodbyes_are_remembered_the_latest_first() {
+    fn the_latest_goodbyes_are_remembered() {
         let mut goodbyes = Goodbyes::default();
         for n in 0..3 * MAX_GOODBYES {
             goodbyes.remember(prefix(n), Latest::new(MonoTime(n as u64), SequenceNumber(1), None));

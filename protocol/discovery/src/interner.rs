@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_uses_is_forgotten() {
+    fn unreferenced_values_are_removed_from_the_interner() {
         let mut interner = Interner::default();
         let mut kept: Arc<str> = "kept".into();
         share(&mut interner.names, &mut kept);

@@ -32,7 +32,7 @@ pub(crate) const MOST: usize = 1 << 20;
 /// The introductions of one server.
 #[derive(Debug, Default)]
 pub(crate) struct Introductions {
-    known: BTreeMap<GuidPrefix, Circle>,
+    known: BTreeMap<GuidPrefix, Contacts>,
     /// Participants that want to know all others.
     curious: BTreeSet<GuidPrefix>,
     /// Who is to be introduced, and to whom. Some may have gone meanwhile.
@@ -44,7 +44,7 @@ pub(crate) struct Introductions {
 
 /// To whom one participant is introduced.
 #[derive(Debug, Default)]
-struct Circle {
+struct Contacts {
     looked: Option<MonoTime>,
     /// When its introductions last began anew, and whether it has moved since.
     renewed: Option<MonoTime>,
@@ -64,7 +64,7 @@ struct Told {
 impl Introductions {
     /// The two have to know each other. False if there are too many introductions.
     pub(crate) fn pair(&mut self, one: GuidPrefix, other: GuidPrefix) -> bool {
-        if one == other || self.known.get(&one).is_some_and(|circle| circle.others.contains_key(&other)) {
+        if one == other || self.known.get(&one).is_some_and(|contacts| contacts.others.contains_key(&other)) {
             return true;
         }
         if self.count.get() >= MOST {
@@ -93,15 +93,15 @@ impl Introductions {
     /// reaches the other.
     pub(crate) fn moved(&mut self, now: MonoTime, who: GuidPrefix) {
         let Self { known, queue, .. } = self;
-        let Some(circle) = known.get_mut(&who) else { return };
-        circle.moved = circle.renewed.is_some_and(|at| at.plus(MOVES_APART) > now);
-        if circle.moved {
+        let Some(contacts) = known.get_mut(&who) else { return };
+        contacts.moved = contacts.renewed.is_some_and(|at| at.plus(MOVES_APART) > now);
+        if contacts.moved {
             return;
         }
-        circle.renewed = Some(now);
-        let others: Vec<GuidPrefix> = circle.others.keys().copied().collect();
+        contacts.renewed = Some(now);
+        let others: Vec<GuidPrefix> = contacts.others.keys().copied().collect();
         for (of, to) in others.into_iter().flat_map(|other| [(who, other), (other, who)]) {
-            let told = known.get_mut(&of).and_then(|circle| circle.others.get_mut(&to));
+            let told = known.get_mut(&of).and_then(|contacts| contacts.others.get_mut(&to));
             let Some(told) = told else { continue };
             told.wait = FIRST_WAIT;
             if !core::mem::replace(&mut told.queued, true) {
@@ -112,15 +112,15 @@ impl Introductions {
 
     /// A participant has just announced itself: what is due about it is repeated.
     pub(crate) fn heard(&mut self, now: MonoTime, of: GuidPrefix) {
-        if self.known.get(&of).is_some_and(|circle| circle.moved) {
+        if self.known.get(&of).is_some_and(|contacts| contacts.moved) {
             self.moved(now, of);
         }
-        let Some(circle) = self.known.get_mut(&of) else { return };
-        if circle.looked.is_some_and(|looked| looked.plus(LOOK) > now) {
+        let Some(contacts) = self.known.get_mut(&of) else { return };
+        if contacts.looked.is_some_and(|looked| looked.plus(LOOK) > now) {
             return;
         }
-        circle.looked = Some(now);
-        for (to, told) in circle.others.iter_mut().filter(|(_, told)| !told.queued && told.next <= now) {
+        contacts.looked = Some(now);
+        for (to, told) in contacts.others.iter_mut().filter(|(_, told)| !told.queued && told.next <= now) {
             told.queued = true;
             self.queue.push_back((of, *to));
         }
@@ -129,16 +129,16 @@ impl Introductions {
     /// A participant is gone.
     pub(crate) fn forget(&mut self, who: GuidPrefix) {
         self.curious.remove(&who);
-        let Some(circle) = self.known.remove(&who) else { return };
-        for other in circle.others.keys() {
-            if let Some(circle) = self.known.get_mut(other) {
-                circle.others.remove(&who);
+        let Some(contacts) = self.known.remove(&who) else { return };
+        for other in contacts.others.keys() {
+            if let Some(contacts) = self.known.get_mut(other) {
+                contacts.others.remove(&who);
             }
             self.count.subtract(2);
         }
         if self.queue.len() > self.count.get().saturating_mul(2).max(FEW) {
             let Self { known, queue, .. } = self;
-            queue.retain(|(of, to)| known.get(of).is_some_and(|circle| circle.others.contains_key(to)));
+            queue.retain(|(of, to)| known.get(of).is_some_and(|contacts| contacts.others.contains_key(to)));
         }
     }
 
@@ -159,7 +159,7 @@ impl Introductions {
     /// The next introduction of this go: of whom, and to whom.
     pub(crate) fn due(&mut self, now: MonoTime) -> Option<(GuidPrefix, GuidPrefix)> {
         while let Some((of, to)) = self.queue.pop_front() {
-            let told = self.known.get_mut(&of).and_then(|circle| circle.others.get_mut(&to));
+            let told = self.known.get_mut(&of).and_then(|contacts| contacts.others.get_mut(&to));
             let Some(told) = told.filter(|told| told.queued) else { continue };
             told.queued = false;
             told.next = now.plus(told.wait);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn both_are_introduced_at_once_and_then_when_they_announce_themselves() {
+    fn a_pair_is_introduced_at_once_and_again_at_each_announcement() {
         let mut known = Introductions::default();
         assert!(known.pair(who(1), who(2)) && known.pair(who(2), who(1)) && known.pair(who(1), who(1)));
         assert_eq!(all_due(&mut known, ms(0)), [(1, 2), (2, 1)]);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn who_moves_is_introduced_anew_in_both_directions_once_a_second() {
+    fn a_participant_with_a_new_address_is_introduced_again_once_a_second() {
         let mut known = Introductions::default();
         known.pair(who(1), who(2));
         known.pair(who(2), who(3));
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_gone_is_introduced_to_nobody() {
+    fn a_lost_participant_is_not_introduced() {
         let mut known = Introductions::default();
         (2..5).for_each(|n| assert!(known.pair(who(1), who(n))));
         known.pair(who(2), who(3));
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_and_goes_leaves_no_queue_behind() {
+    fn a_lost_participant_leaves_no_queued_introductions() {
         let mut known = Introductions::default();
         known.pair(who(8), who(9));
         for _ in 0..10_000 {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_an_end_to_them() {
+    fn introductions_are_bounded() {
         let mut known = Introductions::default();
         known.count.add(MOST);
         assert!(!known.pair(who(1), who(2)));

@@ -70,7 +70,7 @@ pub use data::{
 };
 pub use discovery::Discovery;
 pub use dunlin_xtypes as xtypes;
-pub use effect::{DiscoveryEffect, LostReason, Trouble};
+pub use effect::{DiscoveryEffect, DiscoveryProblem, LostReason};
 pub use explain::{Mismatch, Survey};
 pub use liveliness::{LivelinessTracker, LivelinessTransition, WriterSign};
 pub use local::InvalidName;
@@ -78,4 +78,4 @@ pub use local_type::{KnownType, LocalType, TypeDiscovery};
 pub use places::Sources;
 pub use relay_config::{Band, BandStats, Limit, MAX_BANDS, RelayConfig, RelayStats, Shaping};
 pub use server::introduces;
-pub use standing::Standing;
+pub use standing::ParticipantState;

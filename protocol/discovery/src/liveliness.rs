@@ -40,14 +40,14 @@ pub enum WriterSign {
 
 /// When the messages that assert the manual writers of a participant were written, as far as it can be told.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Spoken {
+pub(crate) struct AssertionTimes {
     written: SequenceNumber,
     heard: MonoTime,
     /// When the participant was last heard before it announced what was written last.
     before: MonoTime,
 }
 
-impl Spoken {
+impl AssertionTimes {
     pub(crate) const fn new(now: MonoTime) -> Self {
         Self { written: SequenceNumber::ZERO, heard: now, before: now }
     }

@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "two thousand participants")]
-    fn few_are_remembered_the_latest_first() {
+    fn acknowledgements_of_the_latest_lost_participants_are_remembered() {
         let mut lost = Lost::default();
         for n in 0..2 * MAX_LOST {
             lost.remember(MonoTime(n as u64), prefix(n), [Some(SequenceNumber(7)), None, None]);

@@ -109,7 +109,7 @@ impl Discovery {
         let first = out.datagram_count();
         for topic in [BuiltinTopic::Publications, BuiltinTopic::Subscriptions] {
             let reader = Guid::new(prefix, topic.reader_id());
-            self.writer_mut(topic).greet(reader, &places, out);
+            self.writer_mut(topic).heartbeat_to_unmatched(reader, &places, out);
         }
         join_directed(out, first, self.config.max_message_size);
     }

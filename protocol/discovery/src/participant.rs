@@ -12,7 +12,7 @@ use crate::{
     config::{Locators, Quotas},
     data::ParticipantData,
     goodbye::Latest,
-    liveliness::Spoken,
+    liveliness::AssertionTimes,
     places::Places,
     reach::Reach,
     unverified::Unverified,
@@ -87,7 +87,7 @@ pub(crate) struct RemoteParticipant {
     /// Places that its endpoints have, some of which may have gone.
     pub(crate) endpoint_places: BTreeSet<Locator>,
     /// What it says of its manual writers.
-    pub(crate) spoken: Spoken,
+    pub(crate) assertion_times: AssertionTimes,
     /// The announcement of each of its endpoints.
     announcements: BTreeMap<EntityId, Announcement>,
     account: Account,
@@ -141,7 +141,7 @@ impl RemoteParticipant {
             told_of_groups: false,
             directed_until: None,
             endpoint_places: BTreeSet::new(),
-            spoken: Spoken::new(now),
+            assertion_times: AssertionTimes::new(now),
             announcements: BTreeMap::new(),
         }
     }

@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn both_numbers_have_to_fit_in_a_row() {
+    fn a_moved_participant_needs_two_matching_sequence_numbers_in_a_row() {
         let mut places = Places::default();
         assert!(!places.suspect(&at(1), 0, true) && !places.suspect(&at(1), 0, true));
         assert!(!places.suspect(&at(1), 1, false), "a wrong one costs the right one");
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_place_gets_no_more_than_three_times_what_named_it() {
+    fn an_unverified_address_gets_at_most_three_times_what_announced_it() {
         let mut trial = trial(false);
         assert_eq!(trial.ask(ms(0), 10).len(), 0);
         trial.hear(ms(0), 10);
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_believed_when_nobody_answers_at_the_old_place() {
+    fn a_new_address_is_accepted_when_the_old_one_does_not_answer() {
         let mut trial = trial(true);
         trial.hear(ms(0), 1_000);
         assert!(trial.answer(1) && !trial.is_won(ms(0)), "it was not asked yet");

@@ -62,7 +62,7 @@ impl Discovery {
             return Ok(());
         }
         let participant = self.participants.get_mut(&message.prefix);
-        let since = participant.map_or(now.mono, |it| it.spoken.came(now.mono, sample.sn));
+        let since = participant.map_or(now.mono, |it| it.assertion_times.came(now.mono, sample.sn));
         if let AssertedKind::Standard(kind) = message.kind {
             // The process lives, whenever it wrote that; what its application did has a time.
             let since = if kind == LivelinessKind::Automatic { now.mono } else { since };

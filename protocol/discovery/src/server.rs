@@ -61,7 +61,7 @@ impl Discovery {
     }
 
     /// A participant was verified.
-    pub(crate) fn welcome(&mut self, prefix: GuidPrefix) {
+    pub(crate) fn introduce_verified(&mut self, prefix: GuidPrefix) {
         let Some(introductions) = &mut self.introductions else { return };
         let Some(newcomer) = participant::found(&self.participants, prefix) else { return };
         let others: Vec<GuidPrefix> = if wants_everything(&newcomer.data.property) {

@@ -14,7 +14,7 @@ use crate::{
     config::{DiscoveryConfig, Locators},
     data::{ParticipantData, builtin},
     discovery::Discovery,
-    effect::{DiscoveryEffect, LostReason, Trouble},
+    effect::{DiscoveryEffect, DiscoveryProblem, LostReason},
     goodbye::Latest,
     participant::{self, RemoteParticipant},
     reach::{Reach, usable},
@@ -32,9 +32,9 @@ const ONE_SIDED_AFTER: Duration = Duration::from_secs(5);
 const STOOD_STILL: Duration = Duration::from_secs(1);
 
 /// Tells of what has happened `count` times, the less often the more it has.
-fn tell_now_and_then(count: u64, trouble: Trouble, fx: &mut Vec<DiscoveryEffect>) {
+fn report_at_powers_of_two(count: u64, problem: DiscoveryProblem, fx: &mut Vec<DiscoveryEffect>) {
     if count.is_power_of_two() {
-        fx.push(DiscoveryEffect::Trouble(trouble));
+        fx.push(DiscoveryEffect::DiscoveryProblem(problem));
     }
 }
 
@@ -133,7 +133,7 @@ impl Discovery {
             if let Some(unverified) = &mut participant.unverified {
                 if age >= ONE_SIDED_AFTER && !replace(&mut unverified.complained_of, true) {
                     let data = Arc::clone(&participant.data);
-                    fx.push(DiscoveryEffect::Trouble(Trouble::OneSided(data)));
+                    fx.push(DiscoveryEffect::DiscoveryProblem(DiscoveryProblem::OneSided(data)));
                 }
                 unverified.hear(size::HEADER.saturating_add(size::data(0, payload.len())));
                 self.plan_answer(now.mono, prefix);
@@ -157,7 +157,9 @@ impl Discovery {
         }
         let Some(participant) = participant::found_mut(&mut self.participants, prefix) else { return };
         if participant.reach.groups_are_silent() && !replace(&mut participant.told_of_groups, true) {
-            fx.push(DiscoveryEffect::Trouble(Trouble::GroupsSilent(Box::new(participant.standing()))));
+            fx.push(DiscoveryEffect::DiscoveryProblem(DiscoveryProblem::GroupsSilent(Box::new(
+                participant.standing(),
+            ))));
         }
     }
 
@@ -174,7 +176,7 @@ impl Discovery {
         self.refuse(prefix, Misbehaviour::OverQuota);
         self.stats.participants_refused = self.stats.participants_refused.saturating_add(1);
         let count = self.stats.participants_refused;
-        tell_now_and_then(count, Trouble::ParticipantsRefused { count }, fx);
+        report_at_powers_of_two(count, DiscoveryProblem::ParticipantsRefused { count }, fx);
     }
 
     pub(crate) fn count_error(
@@ -187,7 +189,7 @@ impl Discovery {
         if matches!(error, DecodeError::OverQuota) {
             self.stats.endpoints_refused = self.stats.endpoints_refused.saturating_add(1);
             let count = self.stats.endpoints_refused;
-            tell_now_and_then(count, Trouble::EndpointsRefused { count }, fx);
+            report_at_powers_of_two(count, DiscoveryProblem::EndpointsRefused { count }, fx);
         }
     }
 
@@ -257,7 +259,7 @@ impl Discovery {
         if other_domain || announced.domain_tag != self.config.domain_tag {
             self.refuse(source, Misbehaviour::OtherDomain);
             let count = self.stats.other_domain;
-            tell_now_and_then(count, Trouble::OtherDomain { count }, fx);
+            report_at_powers_of_two(count, DiscoveryProblem::OtherDomain { count }, fx);
             return;
         }
         if self.ignored.has_participant(prefix) {

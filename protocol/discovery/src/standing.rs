@@ -14,7 +14,7 @@ use crate::{
 
 /// How a remote participant stands to this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct ParticipantState {
     /// What it announced.
     pub data: Arc<ParticipantData>,
     /// It has shown that it receives what this participant sends.

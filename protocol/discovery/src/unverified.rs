@@ -19,7 +19,7 @@ pub(crate) struct Unverified {
     /// Octets that were sent because of it.
     sent: usize,
     /// When it was last told what the built-in writers have.
-    pub(crate) greeted_at: Option<MonoTime>,
+    pub(crate) heartbeats_sent_at: Option<MonoTime>,
     /// It was told of that it answers nothing.
     pub(crate) complained_of: bool,
     /// It was answered once.
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_gets_more_than_three_times_what_came_in_its_name() {
+    fn amplification_to_an_unverified_participant_is_at_most_three() {
         let mut unverified = Unverified::default();
         assert_eq!(unverified.spend(1, 5), 0);
         unverified.hear(100);

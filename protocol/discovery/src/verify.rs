@@ -25,7 +25,7 @@ use crate::{
 /// An unverified participant that announces itself again is answered again after this time.
 const ANSWER_INTERVAL: Duration = Duration::from_millis(80);
 /// An unverified participant that asks for a HEARTBEAT or sends one gets ours at most this often.
-const GREETING_INTERVAL: Duration = Duration::from_millis(10);
+const UNVERIFIED_HEARTBEAT_INTERVAL: Duration = Duration::from_millis(10);
 /// Nanoseconds that each participant of a large domain adds to the span over which answers are spread, so that a
 /// newcomer is not answered by all at once.
 const SPREAD_PER_PARTICIPANT: u64 = 50_000;
@@ -54,7 +54,7 @@ impl Discovery {
         let span = u64::try_from(known).unwrap_or(u64::MAX).saturating_mul(SPREAD_PER_PARTICIPANT);
         let wait = if known < LARGE_DOMAIN { 0 } else { self.rng.below(span) };
         let Some(unverified) = self.unverified_mut(prefix) else { return };
-        let lately = unverified.greeted_at.is_some_and(|at| at.plus(ANSWER_INTERVAL) > now);
+        let lately = unverified.heartbeats_sent_at.is_some_and(|at| at.plus(ANSWER_INTERVAL) > now);
         if unverified.answer_due.is_some() || (unverified.answered && lately) {
             return;
         }
@@ -116,7 +116,7 @@ impl Discovery {
         if announce {
             self.announcer.send_directed(now, self.config.guid_prefix, Some(prefix), &places, out);
         }
-        self.greet(now.mono, prefix, &places, out);
+        self.heartbeat_to_unverified(now.mono, prefix, &places, out);
         join_directed(out, from, self.config.max_message_size);
     }
 
@@ -135,26 +135,32 @@ impl Discovery {
     }
 
     /// Tells an unverified participant what the built-in writers have.
-    fn greet(&mut self, now: MonoTime, prefix: GuidPrefix, places: &[Locator], out: &mut Outbox) {
+    fn heartbeat_to_unverified(
+        &mut self,
+        now: MonoTime,
+        prefix: GuidPrefix,
+        places: &[Locator],
+        out: &mut Outbox,
+    ) {
         if let Some(unverified) = self.unverified_mut(prefix) {
-            unverified.greeted_at = Some(now);
+            unverified.heartbeats_sent_at = Some(now);
         }
         for topic in BuiltinTopic::ALL {
             let reader = Guid::new(prefix, topic.reader_id());
-            self.writer_mut(topic).greet(reader, places, out);
+            self.writer_mut(topic).heartbeat_to_unmatched(reader, places, out);
         }
     }
 
     /// Greets an unverified participant that has shown to know us, if it was not greeted just now.
-    fn greet_again(&mut self, now: MonoTime, prefix: GuidPrefix, out: &mut Outbox) {
+    fn heartbeat_to_unverified_again(&mut self, now: MonoTime, prefix: GuidPrefix, out: &mut Outbox) {
         let Some(unverified) = self.unverified_mut(prefix) else { return };
-        if unverified.greeted_at.is_some_and(|at| at.plus(GREETING_INTERVAL) > now) {
+        if unverified.heartbeats_sent_at.is_some_and(|at| at.plus(UNVERIFIED_HEARTBEAT_INTERVAL) > now) {
             return;
         }
         let from = out.datagram_count();
         let octets = directed_len(size::HEARTBEAT.saturating_mul(BuiltinTopic::ALL.len()));
         let Some(places) = self.afford(prefix, octets) else { return };
-        self.greet(now, prefix, &places, out);
+        self.heartbeat_to_unverified(now, prefix, &places, out);
         join_directed(out, from, self.config.max_message_size);
     }
 
@@ -175,12 +181,12 @@ impl Discovery {
                 if self.is_proven(topic, prefix, acknack) && self.may_have_announced(prefix, &from) {
                     self.verify(now, prefix, &from, out, fx);
                 } else {
-                    self.greet_again(now.mono, prefix, out);
+                    self.heartbeat_to_unverified_again(now.mono, prefix, out);
                 }
             }
             Submessage::Heartbeat(heartbeat) => {
                 self.acknowledge_nothing(topic, prefix, heartbeat, out);
-                self.greet_again(now.mono, prefix, out);
+                self.heartbeat_to_unverified_again(now.mono, prefix, out);
             }
             _ => (),
         }
@@ -259,8 +265,8 @@ impl Discovery {
         }
         self.unverified.remove(prefix);
         self.tell_sources(prefix, fx);
-        self.welcome(prefix);
-        self.take_in_hand(prefix);
+        self.introduce_verified(prefix);
+        self.forward_verified(prefix);
         self.match_builtin(now, &data, out);
         for topic in BuiltinTopic::ALL {
             if let Some(acknack) = unverified.proofs.get(topic.index()).copied().flatten() {

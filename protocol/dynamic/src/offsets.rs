@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_one_after_the_other_take_what_they_take_one_by_one() {
+    fn offsets_of_consecutive_values_equal_those_of_single_ones() {
         for sizes in [&[1_usize][..], &[1, 2], &[8, 1], &[4, 8, 2, 1], &[1, 16, 3]] {
             let number = |size: &usize| Extent::of_number(*size);
             let one = sizes.iter().map(number).reduce(Extent::then).unwrap();

@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn manual_liveliness_is_noted_only_when_somebody_cares() {
+    fn manual_liveliness_is_noted_only_for_writers_that_need_it() {
         let ms = |n: u64| MonoTime(n * 1_000_000);
         let manual = ManualLiveliness::default();
         assert!(!manual.note(ms(5)));
@@ -336,7 +336,7 @@ mod model {
     }
 
     #[test]
-    fn a_sign_that_is_due_is_told_or_has_the_timer_set() {
+    fn a_due_liveliness_assertion_is_sent_or_sets_the_timer() {
         loom::model(|| {
             let now = MonoTime(10_000_000_000);
             let common = Arc::new(common());

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_an_instance_is_told_to_who_knows_it() {
+    fn a_disposal_passes_the_filter_for_readers_that_know_the_instance() {
         let decide = |expression, change: &Received<'_>, known| {
             filter(expression).decide(change, DecodeOptions::default(), known)
         };
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_writer_says_of_this_very_filter_counts() {
+    fn the_content_filter_info_of_the_same_filter_is_used() {
         let filter = filter("value = 1");
         let list = |signature: [u8; 16], bits: u32| {
             let mut list = ParameterListBuilder::with_endianness(Endianness::Little);

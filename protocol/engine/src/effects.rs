@@ -209,7 +209,7 @@ fn tell(effect: DiscoveryEffect, out: &mut Output) {
         DiscoveryEffect::OtherPartition { local, remote, topic_name, publisher, subscriber } => {
             Event::OtherPartition { local, remote, topic_name, publisher, subscriber }
         }
-        DiscoveryEffect::Trouble(trouble) => Event::Trouble(trouble),
+        DiscoveryEffect::DiscoveryProblem(problem) => Event::DiscoveryProblem(problem),
         DiscoveryEffect::IncompatibleQos { local, remote, policies } if local.is_writer() => {
             Event::OfferedIncompatibleQos { writer: local, remote, policies }
         }

@@ -35,13 +35,13 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-mod behind;
 mod closing;
 mod common;
 mod config;
 mod content_filter;
 mod effects;
 mod group;
+mod later_datagrams;
 mod local_delivery;
 mod matching;
 mod misbehaviour;
@@ -72,13 +72,13 @@ pub use config::{
 pub use content_filter::{ContentFilter, ContentFilterStats};
 pub use group::{PublisherGroup, SetEnd, SubscriberGroup};
 pub use misbehaviour::{MOST_MISBEHAVING, Misbehaved};
-pub use output::{Event, LocalDelivery, Output, Present};
+pub use output::{Event, LocalDelivery, Output, TimeSource};
 pub use parameters::inline_qos;
 pub use participant::Participant;
 pub use reader_slot::ReaderSlot;
-pub use routing::Unfinished;
+pub use routing::SuspendedDatagram;
 pub use writer_slot::{
-    LONGEST_AT_MARK, Manner, TxTurn, WriteError, WriteRequest, WriterSlot, WriterStanding,
+    LONGEST_AT_HIGH_WATER, TxTurn, WriteError, WriteMode, WriteRequest, WriterSlot, WriterStanding,
 };
 
 pub use dunlin_discovery::{

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn many_who_misbehave_are_counted_within_bounds() {
+    fn misbehaviour_counters_of_many_peers_are_bounded() {
         let ledger = Ledger::default();
         for n in 0..10_000 {
             ledger.note(prefix(n), Misbehaviour::NotMatched);

@@ -10,25 +10,25 @@ use dunlin_buf::Outbox;
 use dunlin_cache::RejectReason;
 use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, InstanceHandle, Misbehaviour, Now, SequenceNumber};
 use dunlin_discovery::xtypes::Mismatch as TypeMismatch;
-use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, LostReason, ParticipantData, Trouble};
+use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, DiscoveryProblem, LostReason, ParticipantData};
 use dunlin_qos::IncompatiblePolicy;
 
 pub use local_delivery::LocalDelivery;
 
 /// The present time, for a call that seldom needs it: reading clocks takes longer than much of what such calls do.
-pub trait Present {
+pub trait TimeSource {
     /// The present time.
     fn now(&self) -> Now;
 }
 
-impl Present for Now {
+impl TimeSource for Now {
     fn now(&self) -> Now {
         *self
     }
 }
 
 /// Clocks, read under locks of the engine: this must not call the participant.
-impl Present for &dyn Fn() -> Now {
+impl TimeSource for &dyn Fn() -> Now {
     fn now(&self) -> Now {
         self()
     }
@@ -261,7 +261,7 @@ pub enum Event {
         subscriber: Vec<String>,
     },
     /// Something keeps others from being known.
-    Trouble(Trouble),
+    DiscoveryProblem(DiscoveryProblem),
     /// Another participant did what was refused; told when the count is a power of two, and not of what happens by itself
     /// ([`Misbehaviour::is_usual`]).
     Misbehaviour {

@@ -29,7 +29,7 @@ use crate::common::{Common, earliest};
 use crate::content_filter::{ContentFilter, ContentFilterStats};
 use crate::group::{Arrivals, SubscriberGroup};
 use crate::matching;
-use crate::output::{Event, Output, Present};
+use crate::output::{Event, Output, TimeSource};
 use crate::ranks;
 use crate::timers::{TimerId, TimerOwner};
 use crate::writer_slot::WriteRequest;
@@ -247,7 +247,7 @@ impl ReaderSlot {
     /// [`UnknownInstance`] when the selection names an instance that this reader does not know.
     pub fn read(
         &self,
-        now: impl Present,
+        now: impl TimeSource,
         selection: &Selection,
         samples: &mut Vec<CachedSample>,
         out: &mut Output,
@@ -262,7 +262,7 @@ impl ReaderSlot {
     /// As [`read`](Self::read).
     pub fn take(
         &self,
-        now: impl Present,
+        now: impl TimeSource,
         selection: &Selection,
         samples: &mut Vec<CachedSample>,
         out: &mut Output,
@@ -277,7 +277,7 @@ impl ReaderSlot {
     /// As [`read`](Self::read).
     pub fn read_where(
         &self,
-        now: impl Present,
+        now: impl TimeSource,
         selection: &Selection,
         query: &mut dyn FnMut(&SampleData<'_>) -> bool,
         samples: &mut Vec<CachedSample>,
@@ -292,7 +292,7 @@ impl ReaderSlot {
     /// As [`read`](Self::read).
     pub fn take_where(
         &self,
-        now: impl Present,
+        now: impl TimeSource,
         selection: &Selection,
         query: &mut dyn FnMut(&SampleData<'_>) -> bool,
         samples: &mut Vec<CachedSample>,
@@ -342,7 +342,7 @@ impl ReaderSlot {
 
     fn access<R>(
         &self,
-        present: impl Present,
+        present: impl TimeSource,
         out: &mut Output,
         access: impl FnOnce(&mut ReaderCache) -> R,
     ) -> R {

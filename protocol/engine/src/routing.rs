@@ -7,7 +7,7 @@ use dunlin_core::{Behaviour, EntityId, Guid, GuidPrefix, Locator, Misbehaviour, 
 use dunlin_discovery::{Left, introduces};
 use dunlin_wire::{Message, Place, ReceiverState, Submessage, Submessages, join_directed};
 
-use crate::behind::Behind;
+use crate::later_datagrams::LaterDatagrams;
 use crate::output::Output;
 use crate::participant::Participant;
 use crate::parties::{Parties, parties};
@@ -15,7 +15,7 @@ use crate::routes::{Peer, Routes};
 
 /// A datagram that was not taken in to its end, because a reader would replace what nobody has seen: where to go on.
 #[derive(Clone, Copy, Debug)]
-pub struct Unfinished {
+pub struct SuspendedDatagram {
     state: ReceiverState,
     place: Place,
     speaker: Option<(GuidPrefix, bool)>,
@@ -28,7 +28,7 @@ struct Delivery<'a> {
     from: Locator,
     packet: &'a SharedBytes,
     /// What arrived with it.
-    behind: Behind<'a>,
+    behind: LaterDatagrams<'a>,
     /// Whether it came from this participant itself.
     local: bool,
     state: ReceiverState,
@@ -61,7 +61,7 @@ impl Participant {
         from: Locator,
         packet: &SharedBytes,
         out: &mut Output,
-    ) -> Option<Unfinished> {
+    ) -> Option<SuspendedDatagram> {
         self.begin(now, (from, packet), &[], out).1
     }
 
@@ -73,7 +73,7 @@ impl Participant {
         now: Now,
         arrived: &[(SharedBytes, Locator)],
         out: &mut Output,
-    ) -> (usize, Option<Unfinished>) {
+    ) -> (usize, Option<SuspendedDatagram>) {
         let Some(((packet, from), behind)) = arrived.split_first() else { return (0, None) };
         let (joined, unfinished) = self.begin(now, (*from, packet), behind, out);
         (joined.saturating_add(1), unfinished)
@@ -86,7 +86,7 @@ impl Participant {
         (from, packet): (Locator, &SharedBytes),
         behind: &[(SharedBytes, Locator)],
         out: &mut Output,
-    ) -> (usize, Option<Unfinished>) {
+    ) -> (usize, Option<SuspendedDatagram>) {
         let counters = &self.common.counters;
         counters.datagrams();
         let Ok(message) = Message::parse(packet) else {
@@ -102,7 +102,7 @@ impl Participant {
         }
         let state = ReceiverState::new(self.common.prefix, &header);
         let behind = if self.common.relays { &[] } else { behind };
-        let behind = Behind::new(packet, from, state, behind);
+        let behind = LaterDatagrams::new(packet, from, state, behind);
         let mut delivery = Delivery {
             now,
             from,
@@ -143,13 +143,13 @@ impl Participant {
         now: Now,
         from: Locator,
         packet: &SharedBytes,
-        unfinished: Unfinished,
+        unfinished: SuspendedDatagram,
         out: &mut Output,
-    ) -> Option<Unfinished> {
+    ) -> Option<SuspendedDatagram> {
         let message = Message::parse(packet).ok()?;
-        let Unfinished { state, place, speaker, discovered } = unfinished;
+        let SuspendedDatagram { state, place, speaker, discovered } = unfinished;
         let local = from == Locator::LOCAL;
-        let behind = Behind::new(packet, from, state, &[]);
+        let behind = LaterDatagrams::new(packet, from, state, &[]);
         let mut delivery =
             Delivery { now, from, packet, behind, local, state, speaker, routes: None, discovered };
         self.take_in(&mut delivery, message.submessages_from(place), out)
@@ -160,7 +160,7 @@ impl Participant {
         delivery: &mut Delivery<'_>,
         mut submessages: Submessages<'_>,
         out: &mut Output,
-    ) -> Option<Unfinished> {
+    ) -> Option<SuspendedDatagram> {
         out.pause = false;
         let first = out.outbox.datagram_count();
         while let Some(parsed) = submessages.next() {
@@ -181,7 +181,7 @@ impl Participant {
         }
         let Delivery { state, speaker, discovered, .. } = *delivery;
         let unfinished = out.pause && submessages.octets_left() > 0;
-        unfinished.then(|| Unfinished { state, place: submessages.place(), speaker, discovered })
+        unfinished.then(|| SuspendedDatagram { state, place: submessages.place(), speaker, discovered })
     }
 
     /// Any traffic of a known participant renews its lease; discovery hears of it now and then only.

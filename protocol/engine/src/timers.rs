@@ -335,7 +335,7 @@ mod model {
     }
 
     #[test]
-    fn what_is_armed_while_others_are_worked_off_fires_once() {
+    fn a_timer_armed_during_dispatch_fires_once() {
         loom::model(|| {
             let timers = Arc::new(Timers::default());
             let owner = |n| TimerOwner::Writer(EntityId::user_writer(n, true));

@@ -37,13 +37,13 @@ use crate::turn::{OnWire, Turn, Turnstile};
 use crate::writer_filter::WriterFilters;
 
 use high_water::HighWater;
-pub use high_water::LONGEST_AT_MARK;
+pub use high_water::LONGEST_AT_HIGH_WATER;
 pub(crate) use life::Life;
 use liveliness::Shown;
 use membership::Member;
 use sender::Sender;
 pub use standing::WriterStanding;
-pub use writing::Manner;
+pub use writing::WriteMode;
 
 /// A priority is a differentiated services code point.
 fn traffic_class(priority: TransportPriority) -> u8 {
@@ -76,8 +76,8 @@ pub enum WriteError {
         until: MonoTime,
     },
     /// Readers have more to acknowledge than [`Tuning::high_water`](crate::Tuning::high_water). [`Event::SpaceFreed`] tells when
-    /// that is less. Only writes that [wait](Manner::waits_at_mark) hear of it.
-    AtMark {
+    /// that is less. Only writes that [wait](WriteMode::waits_at_high_water) hear of it.
+    AtHighWater {
         /// From when on it is to be written without waiting for that.
         until: MonoTime,
         /// The present time plus RELIABILITY max_blocking_time.
@@ -97,7 +97,7 @@ impl core::fmt::Display for WriteError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
             Self::Full { .. } => "the history is full until readers acknowledge",
-            Self::AtMark { .. } => "readers have much to acknowledge",
+            Self::AtHighWater { .. } => "readers have much to acknowledge",
             Self::OutOfResources => "RESOURCE_LIMITS are reached and waiting would not help",
             Self::NotRegistered => "the instance is not registered",
             Self::BadTimestamp => {
@@ -636,7 +636,7 @@ impl WriterCore {
         &mut self,
         now: Now,
         (request, inline_qos): (WriteRequest, Option<SharedBytes>),
-        manner: Manner,
+        mode: WriteMode,
         slot: &WriterSlot,
         out: &mut Output,
     ) -> Result<(Option<SequenceNumber>, SequenceNumber), WriteError> {
@@ -686,7 +686,7 @@ impl WriterCore {
             return Ok((None, sn));
         }
         let Output { local_delivery, outbox, .. } = out;
-        let in_process = manner.in_process && !self.sender.is_timer() && self.member.is_none();
+        let in_process = mode.in_process && !self.sender.is_timer() && self.member.is_none();
         if !in_process || !local_delivery.fill(|places| self.writer.deliver_locally(sn, &self.cache, places))
         {
             self.writer.on_new_change(now, sn, &self.cache, outbox);

@@ -65,7 +65,7 @@ fn the_end_of_a_coherent_set_needs_no_commit() {
 }
 
 #[test]
-fn what_is_refused_as_of_the_future_needs_no_commit() {
+fn samples_refused_for_a_future_timestamp_need_no_commit() {
     let mut net =
         Net::with_tuning(2, &Tuning { timestamp_tolerance: Duration::from_secs(1), ..Tuning::default() });
     net.start();
@@ -88,7 +88,7 @@ fn what_is_refused_as_of_the_future_needs_no_commit() {
 }
 
 #[test]
-fn what_expires_before_it_is_seen_needs_no_commit() {
+fn samples_that_expire_unread_need_no_commit() {
     let mut net = Net::started(2);
     let lasting = DataWriterQos::default().reliable().keep_all();
     let short = net.writer(0, "T", &lasting.clone().lifespan(Duration::from_millis(50)));
@@ -102,7 +102,7 @@ fn what_expires_before_it_is_seen_needs_no_commit() {
 }
 
 #[test]
-fn what_another_writer_replaces_needs_no_commit() {
+fn samples_replaced_by_another_writer_need_no_commit() {
     let mut net = Net::started(2);
     let qos = DataWriterQos::default().reliable().keep_all();
     let writers = [net.writer(0, "T", &qos), net.writer(0, "T", &qos)];

@@ -168,7 +168,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 2 } else { 500 }, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_arrives_together_comes_to_the_same_as_one_by_one(steps in steps(), qos in 0..readers().len()) {
+    fn datagrams_received_together_equal_single_ones(steps in steps(), qos in 0..readers().len()) {
         let qos = readers().swap_remove(qos);
         let (mut one, mut other) = (World::new(&qos), World::new(&qos));
         let arrived: Vec<_> = steps.iter().map(|step| (one.datagram(step), other.datagram(step))).collect();

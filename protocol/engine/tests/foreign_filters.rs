@@ -78,7 +78,7 @@ fn reliable() -> DataReaderQos {
 }
 
 #[test]
-fn reliable_readers_of_other_vendors_are_filtered_for_and_told() {
+fn reliable_readers_of_other_vendors_get_content_filter_info() {
     let mut outcome = exchange(VendorId::FAST_DDS, &filter("key < %0", &["3"]), &reliable(), 16);
     assert_eq!(outcome.taken, [0, 1, 2]);
     assert_eq!(outcome.said, [Some(true); 3], "nothing else was sent");
@@ -91,7 +91,7 @@ fn reliable_readers_of_other_vendors_are_filtered_for_and_told() {
 }
 
 #[test]
-fn what_is_sent_again_is_told_too() {
+fn repairs_carry_content_filter_info() {
     let mut net = Net::new(2);
     net.disguised.insert(1, VendorId::FAST_DDS);
     net.start();
@@ -113,7 +113,7 @@ fn what_is_sent_again_is_told_too() {
 }
 
 #[test]
-fn who_may_decide_otherwise_gets_everything() {
+fn filters_that_vendors_evaluate_differently_are_left_to_the_reader() {
     let best_effort = DataReaderQos::default().keep_all();
     // Compared as floating-point numbers; a reader that would take what is missing for lost.
     for (expression, qos) in [("key < 2.5", reliable()), ("key < 3", best_effort)] {
@@ -125,7 +125,7 @@ fn who_may_decide_otherwise_gets_everything() {
 }
 
 #[test]
-fn readers_of_our_own_are_told_nothing_as_they_look_again_for_less() {
+fn readers_of_the_same_vendor_get_no_content_filter_info() {
     let outcome = exchange(VendorId::DUNLIN, &filter("key < 2.5", &[]), &reliable(), 16);
     assert_eq!((outcome.taken, outcome.said), (vec![0, 1, 2], vec![None; 3]));
 }

@@ -45,7 +45,7 @@ fn writer_qos() -> DataWriterQos {
 }
 
 #[test]
-fn readers_that_ask_get_the_policies_with_every_change_also_when_they_change() {
+fn expects_inline_qos_gets_current_policies_with_every_change() {
     let mut net = Net::started(2);
     net.record = Some(vec![]);
     let mut spec = writer_spec("Topic", &DataWriterQos { ..writer_qos().exclusive() });

@@ -66,7 +66,7 @@ fn samples_that_join_a_burst_leave_in_order() {
 }
 
 #[test]
-fn what_asks_for_more_than_to_be_kept_does_not_join() {
+fn only_plain_samples_join_a_batch() {
     let manual = {
         let mut qos = qos();
         qos.liveliness.kind = LivelinessKind::ManualByParticipant;

@@ -6,7 +6,7 @@ mod common;
 
 use common::{Net, instance, sample, unpack};
 use dunlin_core::{Duration, Locator};
-use dunlin_engine::{Event, Manner, Output, ReaderSlot, WriteRequest, WriterSlot};
+use dunlin_engine::{Event, Output, ReaderSlot, WriteMode, WriteRequest, WriterSlot};
 use dunlin_qos::{DataReaderQos, DataWriterQos, LatencyBudget};
 use dunlin_rtps::ChangeKind;
 use std::sync::Arc;
@@ -40,8 +40,8 @@ fn write(net: &Net, writer: &WriterSlot, number: u32) -> Output {
         payload: sample(number, b"body"),
     };
     let mut out = Output::new();
-    let manner = Manner { in_process: true, ..Manner::default() };
-    writer.write_with(net.clock(), request, None, manner, &mut out).unwrap().finish();
+    let mode = WriteMode { in_process: true, ..WriteMode::default() };
+    writer.write_with(net.clock(), request, None, mode, &mut out).unwrap().finish();
     out
 }
 
@@ -66,7 +66,7 @@ fn numbers(net: &mut Net, reader: &ReaderSlot) -> Vec<u32> {
 }
 
 #[test]
-fn an_acknowledgement_in_the_same_call_is_told_to_who_waits_for_it() {
+fn an_acknowledgement_by_local_delivery_wakes_wait_for_acknowledgments() {
     let (mut net, writer, reader) = matched(&writer_qos());
     let told =
         |net: &mut Net| net.take_events(0).contains(&Event::AckAdvanced { writer: writer.guid().entity_id });
@@ -87,7 +87,7 @@ fn an_acknowledgement_in_the_same_call_is_told_to_who_waits_for_it() {
 }
 
 #[test]
-fn what_is_written_meanwhile_is_sent_and_nothing_comes_twice() {
+fn samples_written_during_a_local_delivery_are_sent_without_duplicates() {
     let (mut net, writer, reader) = matched(&writer_qos());
     let first = write(&net, &writer, 1);
     let second = write(&net, &writer, 2);
@@ -127,7 +127,7 @@ fn a_local_delivery_that_never_arrives_is_repaired() {
 }
 
 #[test]
-fn what_is_not_that_simple_is_sent() {
+fn batched_samples_and_remote_readers_rule_out_local_delivery() {
     let (mut net, writer, reader) = matched(&DataWriterQos { latency_budget: BUDGET, ..writer_qos() });
     let out = write(&net, &writer, 1);
     assert!(!deliver(&mut net, &writer, out), "it waits for more");

@@ -185,7 +185,7 @@ fn a_change_shown_after_its_writer_is_gone_leaves_the_instance_without_writer() 
 }
 
 #[test]
-fn nobody_waits_for_a_reader_that_is_deleted() {
+fn a_coherent_set_does_not_wait_for_a_deleted_reader() {
     let scope = PresentationAccessScope::Group;
     let mut net = Net::started(2);
     let group = group(&net, scope);
@@ -203,7 +203,7 @@ fn nobody_waits_for_a_reader_that_is_deleted() {
 }
 
 #[test]
-fn what_stands_still_takes_so_much_memory_and_no_more() {
+fn samples_held_during_begin_access_are_bounded() {
     let scope = PresentationAccessScope::Topic;
     let tuning = Tuning { max_out_of_order_bytes_total: 20_000, ..Tuning::default() };
     let mut net = Net::with_tuning(2, &tuning);
@@ -268,7 +268,7 @@ fn leaves_its_place(net: &mut Net, writers: [Arc<WriterSlot>; 2], reader: &Arc<R
 }
 
 #[test]
-fn what_waits_for_the_place_of_an_instance_is_shown_without_being_asked_for() {
+fn a_coherent_set_waiting_for_max_instances_is_shown_when_one_is_free() {
     let scope = PresentationAccessScope::Topic;
     let mut net = Net::started(2);
     let writers = [writer(&mut net, "T", scope), writer(&mut net, "T", scope)];
@@ -283,7 +283,7 @@ fn what_waits_for_the_place_of_an_instance_is_shown_without_being_asked_for() {
 }
 
 #[test]
-fn the_same_of_a_reader_that_waits_for_nobody_else() {
+fn a_reader_without_a_group_at_max_instances_shows_samples_when_one_is_free() {
     let mut net = Net::started(2);
     let qos = DataWriterQos::default().reliable().keep_all();
     let writers = [net.writer(0, "T", &qos), net.writer(0, "T", &qos)];
@@ -350,7 +350,7 @@ fn is_shown_whole(single: usize, in_set: usize) {
 }
 
 #[test]
-fn a_set_of_which_a_part_was_turned_away_is_shown_whole() {
+fn a_coherent_set_with_a_rejected_sample_is_shown_whole() {
     // Whichever is looked at first.
     is_shown_whole(0, 1);
     is_shown_whole(1, 0);
@@ -403,7 +403,7 @@ impl Group {
 }
 
 #[test]
-fn a_set_waits_for_a_writer_of_which_nobody_was_told_yet() {
+fn a_coherent_set_waits_for_an_undiscovered_writer() {
     let mut group = Group::new(Net::new(2));
     group.add_unknown();
     group.write_set(1);
@@ -421,7 +421,7 @@ fn lost(net: &mut Net) -> usize {
 }
 
 #[test]
-fn a_writer_of_which_nobody_is_ever_told_is_waited_for_so_long() {
+fn the_wait_for_a_writer_never_discovered_is_bounded() {
     let mut group = Group::new(Net::new(2));
     let other = writer(&mut group.net, "A", BY_GROUP);
     group.net.settle();
@@ -454,7 +454,7 @@ fn digests_of_another_vendor_that_never_fit_are_waited_for_once() {
 }
 
 #[test]
-fn changes_ends_and_heartbeats_say_which_writers_there_are() {
+fn data_end_of_set_and_heartbeat_carry_the_writer_group_digest() {
     let mut group = Group::new(Net::new(2));
     let mut ids: Vec<EntityId> = group.writers.iter().map(|writer| writer.guid().entity_id).collect();
     let digest = GroupDigest::of(&mut ids);
@@ -511,7 +511,7 @@ fn end_set(net: &mut Net, sets: &PublisherGroup, writer: &WriterSlot) {
 }
 
 #[test]
-fn a_set_whose_end_is_lost_is_told_to_be_lost_although_nothing_follows() {
+fn a_coherent_set_whose_end_is_lost_counts_as_lost_without_later_changes() {
     for scope in [PresentationAccessScope::Topic, PresentationAccessScope::Group] {
         let mut net = where_readers_are_lost_alone();
         let group = group(&net, scope);
@@ -529,7 +529,7 @@ fn a_set_whose_end_is_lost_is_told_to_be_lost_although_nothing_follows() {
 }
 
 #[test]
-fn a_set_of_a_deleted_writer_stays_torn_when_the_next_writer_goes_on_with_it() {
+fn a_coherent_set_of_a_deleted_writer_stays_torn_for_the_next_writer() {
     let scope = PresentationAccessScope::Group;
     let mut net = Net::started(2);
     let group = group(&net, scope);
@@ -555,7 +555,7 @@ fn a_set_of_a_deleted_writer_stays_torn_when_the_next_writer_goes_on_with_it() {
 
 /// The change that said which writers there were when the set began is gone with its writer.
 #[test]
-fn a_late_joiner_is_told_by_the_end_of_a_set_of_a_writer_that_went_in_the_middle_of_it() {
+fn the_end_of_a_coherent_set_shows_a_late_joiner_that_a_writer_was_deleted_in_it() {
     let mut net = Net::started(2);
     let sets = net.nodes[0].participant.create_publisher_group(by(BY_GROUP).presentation);
     let sets = sets.expect("names are left");
@@ -593,7 +593,7 @@ fn a_late_joiner_is_told_by_the_end_of_a_set_of_a_writer_that_went_in_the_middle
 
 /// Nobody reads the writers that go, of which only the first has a part in the set.
 #[test]
-fn whoever_knew_the_writers_that_went_in_the_middle_of_a_set_is_shown_the_rest() {
+fn a_reader_that_knew_writers_deleted_within_a_set_gets_the_rest() {
     let mut net = Net::started(2);
     let (other, sets) = writer_of_sets(&mut net, "C", BY_GROUP);
     let [unread, idle] = ["A", "B"].map(|topic| writer_of(&mut net, topic, BY_GROUP, &sets));
@@ -662,7 +662,7 @@ fn write_the_rest(net: &mut Net, (writer, sets): &(Arc<WriterSlot>, Arc<Publishe
 }
 
 #[test]
-fn who_comes_in_the_middle_of_a_set_gets_a_gap_in_place_of_the_rest() {
+fn a_late_joiner_within_a_coherent_set_gets_a_gap_for_the_rest() {
     for (scope, loss) in [PresentationAccessScope::Topic, BY_GROUP].into_iter().zip([0, 400]) {
         let mut net = Net::started(2);
         let publisher = in_the_middle_of_a_set(&mut net, scope);
@@ -685,7 +685,7 @@ fn who_comes_in_the_middle_of_a_set_gets_a_gap_in_place_of_the_rest() {
 }
 
 #[test]
-fn who_shows_samples_by_themselves_gets_the_rest_of_a_set() {
+fn a_reader_without_coherent_access_gets_the_rest_of_a_set() {
     let mut net = Net::started(2);
     let publisher = in_the_middle_of_a_set(&mut net, PresentationAccessScope::Topic);
     let reader = net.reader(1, "T", &DataReaderQos::default().reliable().keep_all());
@@ -699,7 +699,7 @@ fn who_shows_samples_by_themselves_gets_the_rest_of_a_set() {
 
 /// The number before the sample is of a writer that nobody here reads, so the other ones have to say that they did not have it.
 #[test]
-fn who_was_asked_how_far_it_is_and_did_not_answer_is_asked_again() {
+fn an_unanswered_request_for_a_group_sequence_number_is_repeated() {
     let mut net = Net::started(2);
     let (quiet, publisher) = writer_of_sets(&mut net, "A", BY_GROUP);
     let [speaking, unread] = ["B", "C"].map(|topic| writer_of(&mut net, topic, BY_GROUP, &publisher));
@@ -722,7 +722,7 @@ fn who_was_asked_how_far_it_is_and_did_not_answer_is_asked_again() {
 
 /// For the reader the writer never went, so it was there for all of the set.
 #[test]
-fn a_best_effort_reader_that_was_lost_in_the_middle_of_a_set_is_told_of_all_that_it_lacks() {
+fn a_best_effort_reader_lost_within_a_coherent_set_gets_gaps_for_all_it_missed() {
     let scope = PresentationAccessScope::Topic;
     let mut net = where_readers_are_lost_alone();
     let (writer, sets) = writer_of_sets(&mut net, "T", scope);

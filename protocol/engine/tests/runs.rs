@@ -215,7 +215,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 2 } else { 1_000 }, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_run_comes_to_the_same_as_its_parts(steps in steps(), qos in 0..readers().len(), keyed in any::<bool>()) {
+    fn a_data_run_equals_single_submessages(steps in steps(), qos in 0..readers().len(), keyed in any::<bool>()) {
         let qos = readers().swap_remove(qos);
         let (mut one, mut other) = (World::new(&qos, keyed), World::new(&qos, keyed));
         for step in steps.iter().chain([&Step::Message { take: u8::MAX }]) {

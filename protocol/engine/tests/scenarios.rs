@@ -242,7 +242,7 @@ fn a_full_reader_holds_the_writer_back_and_loses_nothing() {
 }
 
 #[test]
-fn incompatible_qos_and_types_are_told_on_both_sides() {
+fn incompatible_qos_and_types_are_reported_on_both_sides() {
     let mut net = Net::started(2);
     let writer = net.writer(0, "T", &DataWriterQos::default().best_effort());
     let reader = net.reader(1, "T", &reliable_reader());

@@ -35,7 +35,7 @@ fn alive_deltas(events: &[Event]) -> Vec<(Guid, i32, i32)> {
 }
 
 #[test]
-fn a_missed_deadline_is_told_on_both_sides_per_instance_and_period() {
+fn a_missed_deadline_is_reported_on_both_sides_per_instance_and_period() {
     let mut net = Net::started(2);
     let writer = net.writer(0, "T", &writer_qos().deadline(ms(100)));
     let _reader = net.reader(1, "T", &reader_qos().deadline(ms(100)));
@@ -74,7 +74,7 @@ fn a_missed_deadline_is_told_on_both_sides_per_instance_and_period() {
 }
 
 #[test]
-fn a_manual_writer_dies_and_comes_back() {
+fn a_manual_writer_loses_and_regains_its_liveliness() {
     let mut net = Net::started(2);
     let qos = writer_qos().liveliness(LivelinessKind::ManualByTopic, ms(100));
     let writer = net.writer(0, "T", &qos);
@@ -110,7 +110,7 @@ fn a_manual_writer_dies_and_comes_back() {
 
 /// DDS 1.4 §2.2.3.11. The timer of discovery is due at once for the sign; what discovery has to do later must not put that off.
 #[test]
-fn a_sign_of_life_is_announced_at_once_whatever_discovery_does_meanwhile() {
+fn a_liveliness_assertion_is_sent_at_once_whatever_discovery_does() {
     let mut net = Net::started(2);
     let qos = writer_qos().liveliness(LivelinessKind::ManualByParticipant, ms(400));
     let writer = net.writer(0, "T", &qos);
@@ -129,7 +129,7 @@ fn a_sign_of_life_is_announced_at_once_whatever_discovery_does_meanwhile() {
 }
 
 #[test]
-fn each_silence_of_a_participant_is_a_loss_however_late_it_is_looked_at() {
+fn each_expired_lease_is_a_loss_however_late_timers_are() {
     let mut net = Net::started(1);
     let by_participant = writer_qos().liveliness(LivelinessKind::ManualByParticipant, ms(150));
     let quiet = net.writer(0, "Quiet", &by_participant);
@@ -158,7 +158,7 @@ fn each_silence_of_a_participant_is_a_loss_however_late_it_is_looked_at() {
 }
 
 #[test]
-fn any_write_of_the_participant_keeps_its_manual_writers_alive() {
+fn any_write_asserts_manual_by_participant_liveliness() {
     let mut net = Net::started(2);
     let by_participant = writer_qos().liveliness(LivelinessKind::ManualByParticipant, ms(150));
     let quiet = net.writer(0, "Quiet", &by_participant);
@@ -356,7 +356,7 @@ fn paced_samples_do_not_stay_in_the_history_when_the_reader_goes() {
 
 /// A thread waits for room of its instance; what another one writes, before the timer looks, takes along what was paced.
 #[test]
-fn a_write_that_makes_room_for_others_tells_them() {
+fn a_write_that_frees_history_room_wakes_blocked_writes() {
     let pacing = Some(Pacing { rate: 10_000, burst: 1500 });
     let mut net = Net::with_tuning(2, &Tuning { pacing, ..Tuning::default() });
     net.start();
@@ -429,7 +429,7 @@ fn repairs_keep_their_transport_priority() {
 }
 
 #[test]
-fn of_what_the_pacer_has_held_back_the_urgent_leaves_first() {
+fn paced_samples_with_higher_transport_priority_leave_first() {
     let pacing = Pacing { rate: 1_000_000, burst: 5_000 };
     let mut net = Net::with_tuning(2, &Tuning { pacing: Some(pacing), ..Tuning::default() });
     net.start();

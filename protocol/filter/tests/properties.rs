@@ -273,7 +273,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_500))]
 
     #[test]
-    fn conditions_mean_what_they_say(condition in condition(), sample in sample(), coin in any::<u64>()) {
+    fn filters_agree_with_naive_evaluation(condition in condition(), sample in sample(), coin in any::<u64>()) {
         let mut writer = Writer { parameters: Vec::new(), coin };
         let expression = writer.write(&condition);
         prop_assert_eq!(
@@ -284,7 +284,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_does_harm(
+    fn random_filter_expressions_never_panic(
         words in vec(proptest::sample::select(vec![
             "id", "name", "nest", ".", "[", "]", "1", "0x", "-", "'a'", "'", "%0", "%9", "=", "<", ">=", "LIKE", "NOT",
             "AND", "OR", "BETWEEN", "(", ")", " ", "ORDER", "BY", "TRUE", "é", "SELECT", "*", "FROM", "WHERE", ";", ",",

@@ -5,7 +5,7 @@ use core::mem;
 
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Locator, Now};
-use dunlin_engine::{Event, Output, Participant, Unfinished};
+use dunlin_engine::{Event, Output, Participant, SuspendedDatagram};
 
 use crate::port::{Port, SendMode};
 use crate::queue::{drain, queue};
@@ -92,7 +92,7 @@ fn take_in<'a>(
     participant: &Participant,
     now: Now,
     mut arrived: &'a [(SharedBytes, Locator)],
-    unfinished: &mut Option<Unfinished>,
+    unfinished: &mut Option<SuspendedDatagram>,
     out: &mut Output,
 ) -> &'a [(SharedBytes, Locator)] {
     while let Some((packet, from)) = arrived.first() {

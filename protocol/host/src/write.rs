@@ -2,7 +2,7 @@
 
 use dunlin_buf::SharedBytes;
 use dunlin_core::{InstanceHandle, Locator, MonoTime, SequenceNumber};
-use dunlin_engine::{Manner, Output, SetEnd, TxTurn, WriteError, WriteRequest, WriterSlot};
+use dunlin_engine::{Output, SetEnd, TxTurn, WriteError, WriteMode, WriteRequest, WriterSlot};
 
 use crate::call::{call, conclude, drive, send, with_output};
 use crate::port::{Blocking, Port, SendMode};
@@ -26,7 +26,7 @@ pub fn write<P: Port>(
 
 /// Whether a write waits where readers have [too much](dunlin_engine::Tuning::high_water) to acknowledge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum AtMark {
+pub enum AtHighWater {
     /// It waits.
     #[default]
     Wait,
@@ -36,9 +36,9 @@ pub enum AtMark {
 
 /// What a write waits for whose caller may have waited already.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Patience {
+pub struct WriteWait {
     /// Whether it waits at the mark.
-    pub at_mark: AtMark,
+    pub at_high_water: AtHighWater,
     /// When it gives up waiting for room; max_blocking_time after the write began, if the caller has not waited.
     pub until: Option<MonoTime>,
 }
@@ -55,11 +55,11 @@ pub fn write_blocking<P: Blocking>(
     writer: &WriterSlot,
     request: WriteRequest,
     inline_qos: Option<SharedBytes>,
-    patience: Patience,
+    wait: WriteWait,
 ) -> Result<SequenceNumber, WriteError> {
     match join_burst(port, member, writer, request, inline_qos.is_some()) {
         Ok(written) => Ok(written),
-        Err(request) => write_waiting(port, member, writer, &request, inline_qos.as_ref(), patience),
+        Err(request) => write_waiting(port, member, writer, &request, inline_qos.as_ref(), wait),
     }
 }
 
@@ -70,18 +70,18 @@ fn write_waiting<P: Blocking>(
     writer: &WriterSlot,
     request: &WriteRequest,
     inline_qos: Option<&SharedBytes>,
-    patience: Patience,
+    wait: WriteWait,
 ) -> Result<SequenceNumber, WriteError> {
-    let Patience { mut at_mark, until: mut give_up } = patience;
+    let WriteWait { mut at_high_water, until: mut give_up } = wait;
     let mut pass = None;
     loop {
         let ticket = port.ticket(member, writer);
-        match write_once(port, member, writer, request.clone(), inline_qos.cloned(), at_mark) {
-            Err(WriteError::AtMark { until, give_up: later }) => {
+        match write_once(port, member, writer, request.clone(), inline_qos.cloned(), at_high_water) {
+            Err(WriteError::AtHighWater { until, give_up: later }) => {
                 let until = *pass.get_or_insert(until);
                 give_up.get_or_insert(later);
                 let waits = port.may_wait(member) && port.wait_for_space(member, writer, ticket, until);
-                at_mark = if waits { AtMark::Wait } else { AtMark::Pass };
+                at_high_water = if waits { AtHighWater::Wait } else { AtHighWater::Pass };
             }
             Err(WriteError::Full { until }) if port.may_wait(member) => {
                 let until = *give_up.get_or_insert(until);
@@ -120,7 +120,7 @@ pub fn try_write<P: Port>(
     request: WriteRequest,
     inline_qos: Option<SharedBytes>,
 ) -> Result<SequenceNumber, WriteError> {
-    write_once(port, member, writer, request, inline_qos, AtMark::Pass)
+    write_once(port, member, writer, request, inline_qos, AtHighWater::Pass)
 }
 
 fn write_once<P: Port>(
@@ -129,14 +129,15 @@ fn write_once<P: Port>(
     writer: &WriterSlot,
     request: WriteRequest,
     inline_qos: Option<SharedBytes>,
-    at_mark: AtMark,
+    at_high_water: AtHighWater,
 ) -> Result<SequenceNumber, WriteError> {
     // A change that is delivered locally must not overtake a datagram. At the end of a thread nobody knows whether there is one.
     let overtakes = port.state(|state| state.has_datagrams()).unwrap_or(true);
     let (result, more) = with_output(port, member, |port, out| {
         let now = port.now(member);
-        let manner = Manner { in_process: !overtakes, waits_at_mark: at_mark == AtMark::Wait };
-        let result = match writer.write_with(now, request, inline_qos, manner, out) {
+        let mode =
+            WriteMode { in_process: !overtakes, waits_at_high_water: at_high_water == AtHighWater::Wait };
+        let result = match writer.write_with(now, request, inline_qos, mode, out) {
             Ok(turn) => {
                 let written = turn.sequence_number();
                 let more = send_in_turn(port, member, writer, turn, out);
@@ -151,7 +152,7 @@ fn write_once<P: Port>(
         conclude(port, member, out);
         result
     });
-    if more || matches!(result, Err(WriteError::Full { .. } | WriteError::AtMark { .. })) {
+    if more || matches!(result, Err(WriteError::Full { .. } | WriteError::AtHighWater { .. })) {
         // Nobody acknowledges what waits to be sent.
         flush(port, member, writer);
     }

@@ -31,7 +31,7 @@ fn a_call_ends_although_its_listeners_answer_each_other() {
 }
 
 #[test]
-fn a_listener_is_told_when_the_call_is_over_and_never_inside_another() {
+fn listeners_run_after_the_call_and_never_inside_another() {
     let mut port = OneThread::started();
     let [ping, pong] = [port.pair("Ping"), port.pair("Pong")];
     port.settle();

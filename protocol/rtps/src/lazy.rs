@@ -6,20 +6,20 @@ use core::ops::Deref;
 use dunlin_core::SnRanges;
 
 /// Has a value that stands for one that was never made.
-pub(crate) trait Blank: Default + 'static {
+pub(crate) trait StaticDefault: Default + 'static {
     /// As `default()` makes it.
-    const BLANK: &'static Self;
+    const STATIC_DEFAULT: &'static Self;
 }
 
 /// A value that takes no memory before it is first written to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lazy<T>(Option<Box<T>>);
 
-impl Blank for SnRanges {
-    const BLANK: &'static Self = &Self::new();
+impl StaticDefault for SnRanges {
+    const STATIC_DEFAULT: &'static Self = &Self::new();
 }
 
-impl<T: Blank> Lazy<T> {
+impl<T: StaticDefault> Lazy<T> {
     /// The value, to be written to: made if it is not there.
     pub(crate) fn made(&mut self) -> &mut T {
         self.0.get_or_insert_default()
@@ -36,11 +36,11 @@ impl<T: Blank> Lazy<T> {
     }
 }
 
-impl<T: Blank> Deref for Lazy<T> {
+impl<T: StaticDefault> Deref for Lazy<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.0.as_deref().unwrap_or(T::BLANK)
+        self.0.as_deref().unwrap_or(T::STATIC_DEFAULT)
     }
 }
 
@@ -51,12 +51,12 @@ mod tests {
     #[derive(Clone, Debug, Default, PartialEq)]
     struct Part(u8);
 
-    impl Blank for Part {
-        const BLANK: &'static Self = &Self(0);
+    impl StaticDefault for Part {
+        const STATIC_DEFAULT: &'static Self = &Self(0);
     }
 
     #[test]
-    fn it_is_blank_until_it_is_written_to() {
+    fn lazy_allocates_at_the_first_write() {
         let mut part = Lazy::<Part>::default();
         assert!(*part == Part::default() && part.if_made().is_none());
         part.made().0 = 5;

@@ -64,7 +64,7 @@ mod tests {
     const LIFE: Life = Life { number: SequenceNumber(3), time: WallTime(5) };
 
     #[test]
-    fn few_are_remembered_the_latest_first() {
+    fn positions_of_the_latest_unmatched_endpoints_are_remembered() {
         let mut remembered = Remembered::default();
         for n in 0..2 * MAX_REMEMBERED {
             remembered.put(guid(n), LIFE, SequenceNumber(n as i64));
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn another_life_knows_nothing_of_the_one_before() {
+    fn a_restarted_participant_has_no_remembered_position() {
         let earlier = Life { time: WallTime(4), ..LIFE };
         let as_another = Life { number: SequenceNumber(4), ..LIFE };
         for (life, known) in [

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_message_is_refused() {
+    fn data_without_an_rtps_header_is_refused() {
         let good = Header::of(GuidPrefix([7; 12])).to_bytes();
         for len in 0..good.len() {
             assert_eq!(Header::parse(&good[..len]), Err(WireError::TooShort));

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_taken_is_what_the_general_parser_sees_and_the_rest_is_left() {
+    fn the_run_parser_agrees_with_the_general_parser() {
         let octets = message(TIMED);
         let half = WallTime(7_500_000_000);
         assert_eq!(

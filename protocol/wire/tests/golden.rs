@@ -291,7 +291,7 @@ fn info_ts() {
 }
 
 #[test]
-fn a_time_that_the_wire_cannot_say_is_no_time() {
+fn info_ts_outside_the_wire_range_is_written_invalid() {
     for time in [WallTime(-1), WallTime(i64::MAX)] {
         let bytes = build(Endianness::Little, |builder| assert!(builder.info_ts(Some(time))));
         assert_eq!(bytes, message("09 03 0000"));

@@ -104,7 +104,7 @@ fn the_message_length_ends_the_walk() {
 }
 
 #[test]
-fn it_has_to_be_the_first_submessage() {
+fn header_extension_must_be_the_first_submessage() {
     let bytes = message("01 01 0000 00 01 0000");
     assert_eq!(walk(&bytes)[1], Err(malformed(Malformation::Misplaced)));
     let bytes = message("00 05 0800 0000000000000000 00 05 0800 0000000000000000");
@@ -117,7 +117,7 @@ fn it_has_to_be_the_first_submessage() {
 }
 
 #[test]
-fn one_that_says_nothing_is_refused_because_it_would_swallow_the_rest() {
+fn an_empty_header_extension_is_not_written() {
     let bytes = build(Endianness::Little, |builder| {
         assert!(!builder.header_extension(&HeaderExtensionSpec::default()));
         assert!(builder.pad(0));
@@ -154,7 +154,7 @@ fn parameters() {
 }
 
 #[test]
-fn truncations_do_no_harm() {
+fn truncated_header_extensions_never_panic() {
     let spec = HeaderExtensionSpec {
         message_length: true,
         send_timestamp: Some(WallTime(0)),

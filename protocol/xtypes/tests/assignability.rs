@@ -119,7 +119,7 @@ fn verdict(reader: &str, writer: &str) -> Result<(), Vec<Mismatch>> {
 }
 
 #[test]
-fn what_is_nested_has_to_end_where_the_data_says() {
+fn nested_appendable_types_need_delimiters_to_be_assignable() {
     let with = |word: &str, members: &str| {
         format!("@{word} @nested struct I {{ {members} }}; struct T {{ sequence<I> s; long after; }};")
     };
@@ -132,7 +132,7 @@ fn what_is_nested_has_to_end_where_the_data_says() {
 }
 
 #[test]
-fn differences_are_told_member_by_member() {
+fn differences_of_types_are_listed_by_member() {
     let reader = "@nested struct I { long a; double b; }; struct T { I inner; string name; long last; };";
     let writer = "@nested struct I { float a; double b; }; struct T { I inner; wstring name; long last; };";
     let found: Vec<String> = verdict(reader, writer).unwrap_err().iter().map(ToString::to_string).collect();
@@ -284,7 +284,7 @@ fn names_of_literals_may_be_ignored() {
 
 /// Bases that go round are looked at once.
 #[test]
-fn bases_that_go_round() {
+fn cyclic_base_types_terminate() {
     use dunlin_xtypes::model::*;
     let mut graph = TypeGraph::default();
     let all: Vec<TypeIndex> = (0..100).map(|_| graph.reserve()).collect();

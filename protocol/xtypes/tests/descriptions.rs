@@ -206,7 +206,7 @@ struct Numbers {
 }
 
 #[test]
-fn uint8_is_told_from_octet() {
+fn uint8_is_distinguished_from_octet() {
     same_as::<Numbers>(UINT8, "T::Numbers");
 }
 

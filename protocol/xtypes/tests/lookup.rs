@@ -284,7 +284,7 @@ fn provisional_identifiers_are_refused_wherever_they_are() {
 
 /// What was not asked for, and what was asked for does not depend on, is not taken, though its hash is right.
 #[test]
-fn what_nobody_asked_for_is_refused() {
+fn type_objects_that_were_not_requested_are_refused() {
     let (mut server, mut roots) = (TypeLibrary::default(), Vec::new());
     for idl in [RECURSIVE, "struct T { long other; };", &RECURSIVE.replace("long n;", "long other;")] {
         let (graph, index) = parse(idl);
@@ -318,7 +318,7 @@ fn what_nobody_asked_for_is_refused() {
 
 /// A component that does not fit into an answer is left out as a whole, or has one for itself.
 #[test]
-fn a_component_is_told_as_a_whole() {
+fn a_strongly_connected_component_is_sent_as_a_whole() {
     let many =
         |of: &str| (0..900).map(|i| format!("long a_long_name_of_a_member_{of}_{i};")).collect::<String>();
     let (graph, index) = parse(&format!(
@@ -350,7 +350,7 @@ fn a_component_is_told_as_a_whole() {
 
 /// An object that is larger than other answers has one for itself.
 #[test]
-fn a_large_type_is_told_by_itself() {
+fn a_large_type_object_has_a_reply_of_its_own() {
     let members: Vec<String> = (0..2000).map(|i| format!("long a_long_name_of_a_member_{i};")).collect();
     let (graph, index) =
         parse(&format!("@nested struct Leaf {{ long a; }}; struct T {{ Leaf leaf; {} }};", members.concat()));
@@ -411,7 +411,7 @@ fn requests_cost_no_more_than_a_reply_holds() {
 }
 
 #[test]
-fn who_is_not_asked_says_nothing() {
+fn requests_to_another_type_lookup_service_get_no_reply() {
     let library = TypeLibrary::default();
     let call = || Call::GetTypes(GetTypesIn::default());
     assert_eq!(library.answer(&request(call(), instance_name(&[1; 16])), &SERVER), None);
@@ -434,7 +434,7 @@ fn who_is_not_asked_says_nothing() {
 }
 
 #[test]
-fn lies_are_refused() {
+fn type_objects_with_a_wrong_hash_are_refused() {
     let (graph, index) = parse("struct T { long a; };");
     let objects = type_objects(&graph, index).unwrap();
     let root = &objects.root().unwrap().complete;

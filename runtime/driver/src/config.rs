@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_is_refused_by_name() {
+    fn invalid_host_names_are_refused_by_name() {
         let error = peer_locators("no such host", 0, &PortParameters::default()).unwrap_err();
         assert!(error.to_string().starts_with("peer \"no such host\": "), "{error}");
     }

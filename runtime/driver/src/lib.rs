@@ -46,7 +46,7 @@ pub use config::{
     DAEMON_INDEX, DriverConfig, JoinError, SERVER_PORT, TCP_PEER, daemon_locators, daemon_on_loopback,
     peer_locators, server_locators, server_port,
 };
-pub use dunlin_host::{AtMark, Patience};
+pub use dunlin_host::{AtHighWater, WriteWait};
 pub use group_member::EventSink;
 pub use limiter::{Again, Limiter};
 pub use listeners::{listeners_anywhere, listeners_here};

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_subject_is_told_once_in_a_while_and_counted_meanwhile() {
+    fn repeated_log_messages_are_rate_limited_and_counted() {
         let at = |secs: u64| MonoTime(secs * 1_000_000_000);
         let log = Limiter::default();
         assert_eq!(log.admit(at(10), (1, "PARTITION")), Some(Again(0)));

@@ -178,7 +178,7 @@ mod model {
 
     /// Every interleaving would take hours: those with four preemptions.
     #[test]
-    fn nor_do_two_writers() {
+    fn two_writers_do_not_sleep_through_the_room_that_was_made() {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound.get_or_insert(4);
         builder.check(|| writers_beside_acknowledgements(2));
@@ -233,7 +233,7 @@ mod model {
     }
 
     #[test]
-    fn an_event_is_told_after_its_entity_is_known() {
+    fn an_event_is_dispatched_after_its_entity_is_registered() {
         loom::model(|| {
             let introduction = Arc::new(Introduction::default());
             let (exists, known) = (Arc::new(Mutex::new(false)), Arc::new(Mutex::new(false)));

@@ -78,14 +78,14 @@ impl Key {
 }
 
 /// A receiving thread that the system has refused.
-struct Owed {
+struct RefusedThread {
     channel: Channel,
     /// When it is tried again.
     due: MonoTime,
     pause: Duration,
 }
 
-impl Owed {
+impl RefusedThread {
     const FIRST_PAUSE: Duration = Duration::from_millis(10);
     const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
@@ -120,7 +120,7 @@ pub(crate) struct ReceiveGroup {
     deferred: Mutex<VecDeque<Work<Arc<GroupMember>>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Threads that the system has refused.
-    owed: Mutex<Vec<Owed>>,
+    refused_threads: Mutex<Vec<RefusedThread>>,
     /// Whether the thread for shared memory runs: once somebody may send that way.
     shared_thread: Mutex<bool>,
     /// The same, for a look without the lock.
@@ -316,7 +316,7 @@ impl ReceiveGroup {
             members: RwLock::default(),
             deferred: Mutex::default(),
             threads: Mutex::default(),
-            owed: Mutex::default(),
+            refused_threads: Mutex::default(),
             shared_thread: Mutex::default(),
             shared_runs: AtomicBool::new(false),
             pumping: pumping.then(|| Mutex::new(Pumping::new(BufPool::new(POOL)))),
@@ -446,11 +446,11 @@ impl ReceiveGroup {
 
     /// Leaves the start of a thread to the timer thread.
     fn owe(&self, channel: Channel) {
-        let owed = Owed::new(channel, clock::mono());
-        let due = owed.due;
-        let mut all = lock(&self.owed);
+        let refused = RefusedThread::new(channel, clock::mono());
+        let due = refused.due;
+        let mut all = lock(&self.refused_threads);
         if !all.iter().any(|other| other.channel == channel) {
-            all.push(owed);
+            all.push(refused);
         }
         drop(all);
         self.platform.wake_by(due);
@@ -459,19 +459,20 @@ impl ReceiveGroup {
     /// Tries again what the system has refused, if it is time.
     fn retry_threads(self: &Arc<Self>) {
         let now = clock::mono();
-        let (due, mut later): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut *lock(&self.owed)).into_iter().partition(|owed| owed.due <= now);
-        for owed in due {
-            let started = match owed.channel {
+        let (due, mut later): (Vec<_>, Vec<_>) = std::mem::take(&mut *lock(&self.refused_threads))
+            .into_iter()
+            .partition(|refused| refused.due <= now);
+        for refused in due {
+            let started = match refused.channel {
                 Channel::DataShared => self.start_shared(),
                 channel => self.start_receiving(channel),
             };
             if let Err(error) = started {
-                self.warn(&error, owed.channel);
-                later.push(owed.again(clock::mono()));
+                self.warn(&error, refused.channel);
+                later.push(refused.again(clock::mono()));
             }
         }
-        lock(&self.owed).append(&mut later);
+        lock(&self.refused_threads).append(&mut later);
     }
 
     fn warn(&self, error: &dyn std::fmt::Display, channel: Channel) {
@@ -584,8 +585,8 @@ impl ReceiveGroup {
         if !lock(&self.deferred).is_empty() {
             return MonoTime(0);
         }
-        let owed = lock(&self.owed).iter().map(|owed| owed.due).min();
-        owed.into_iter().fold(self.next_deadline(), MonoTime::min)
+        let refused = lock(&self.refused_threads).iter().map(|refused| refused.due).min();
+        refused.into_iter().fold(self.next_deadline(), MonoTime::min)
     }
 
     /// The timer thread.

@@ -8,7 +8,7 @@ use dunlin_core::{
     Duration, GuidPrefix, Locator, LocatorKind, MonoTime, Now, Path, Paths, SequenceNumber, defaults,
 };
 use dunlin_engine::{Output, Participant, ParticipantConfig, SetEnd, WriteError, WriteRequest, WriterSlot};
-use dunlin_host::Patience;
+use dunlin_host::WriteWait;
 use dunlin_transport::{Lender, Transport, TransportStats};
 
 use crate::config::{DriverConfig, JoinError};
@@ -179,7 +179,7 @@ impl Session {
     /// # Errors
     /// As [`WriterSlot::write`]; `Full` after max_blocking_time.
     pub fn write(&self, slot: &WriterSlot, request: WriteRequest) -> Result<SequenceNumber, WriteError> {
-        self.write_with(slot, request, None, Patience::default())
+        self.write_with(slot, request, None, WriteWait::default())
     }
 
     /// [`write`](Self::write) with inline QoS, see [`WriterSlot::write_with`].
@@ -191,9 +191,9 @@ impl Session {
         slot: &WriterSlot,
         request: WriteRequest,
         inline_qos: Option<SharedBytes>,
-        patience: Patience,
+        wait: WriteWait,
     ) -> Result<SequenceNumber, WriteError> {
-        dunlin_host::write_blocking(&mut ThreadPort, &self.member, slot, request, inline_qos, patience)
+        dunlin_host::write_blocking(&mut ThreadPort, &self.member, slot, request, inline_qos, wait)
     }
 
     /// Why the present thread cannot wait for the participant, if it cannot: see

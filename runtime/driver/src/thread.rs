@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_runs_where_it_is_told_to() {
+    fn a_thread_runs_on_the_configured_core() {
         let allowed = sched_getaffinity(None).unwrap();
         let cpu = (0..CpuSet::MAX_CPU).rfind(|cpu| allowed.is_set(*cpu)).unwrap();
         let (tell, told) = mpsc::channel();

@@ -174,7 +174,7 @@ mod model {
 
     /// Every interleaving would take hours: those with four preemptions.
     #[test]
-    fn nor_one_of_two() {
+    fn no_deadline_is_slept_past_with_two_threads_that_move_it() {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound.get_or_insert(4);
         builder.check(|| deadlines_that_come_closer(2));

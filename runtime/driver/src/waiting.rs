@@ -305,14 +305,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_older_than_eight_waits_is_forgotten() {
+    fn only_the_last_eight_waits_are_remembered() {
         let mut prediction = after(&[true; 100]);
         (0..3).for_each(|_| prediction.remember(false));
         assert!(!prediction.is_short());
     }
 
     #[test]
-    fn spins_in_vain_become_rare() {
+    fn fruitless_spins_become_rare() {
         // A burst of waits that are short, and a long one, again and again: spinning is in vain each time.
         let (mut prediction, mut spins) = (Prediction::default(), 0);
         for wait in 0..100_000 {
@@ -332,7 +332,7 @@ mod tests {
 
     /// Two threads that answer each other, both asleep: an answer takes longer than a spin, as long as somebody sleeps.
     #[test]
-    fn two_that_sleep_wake_each_other_up() {
+    fn two_adaptive_threads_that_answer_each_other_start_to_spin() {
         const SPIN: Duration = Duration::from_micros(50);
         let (wake, work) = (Duration::from_micros(45), Duration::from_micros(8));
         let mut sides = [Prediction::default(), Prediction::default()];
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_needs_the_core_gets_it_for_long() {
+    fn contention_for_the_core_doubles_the_rest_from_spinning() {
         let mut prediction = after(&[true; 8]);
         prediction.contended();
         let waits = (0..10_000)

@@ -30,7 +30,7 @@ fn narrow() -> DataReaderQos {
 }
 
 #[test]
-fn events_of_the_network_come_on_library_threads_and_those_of_a_call_before_it_returns() {
+fn network_events_run_on_library_threads_and_events_of_a_call_within_it() {
     let (one, two) = memory_pair();
     let on_library = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&on_library);
@@ -56,7 +56,7 @@ fn events_of_the_network_come_on_library_threads_and_those_of_a_call_before_it_r
 }
 
 #[test]
-fn no_event_of_an_entity_is_told_before_it_is_introduced() {
+fn no_event_is_dispatched_before_its_entity_is_registered() {
     let (one, two) = memory_pair();
     let (writer_qos, reader_qos) = reliable();
     let introduced = Arc::new(AtomicBool::new(false));

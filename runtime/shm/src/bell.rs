@@ -81,7 +81,7 @@ mod model {
     /// Two senders, the first of which dies after it has counted the bell up or before: what the other one
     /// published is found, or this is a deadlock.
     #[test]
-    fn nothing_is_slept_through_though_a_sender_dies() {
+    fn the_bell_loses_no_wake_up_when_a_sender_dies() {
         loom::model(|| {
             let bell = Arc::new(Modelled {
                 count: AtomicU32::new(0),

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_no_time_to_remove_is_left() {
+    fn the_sweep_of_stale_files_is_bounded_in_time() {
         let place = tempfile::tempdir().unwrap();
         let folder = Folder::open(place.path()).unwrap();
         (0..20).for_each(|inbox| std::fs::write(folder.file(Name::Inbox(inbox)), []).unwrap());

@@ -384,7 +384,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_who_lets_nobody_else_in_lends() {
+    fn only_private_segments_lend_samples() {
         for (access, inbox_is_private, lends) in [
             (Access::User, true, true),
             (Access::User, false, false),

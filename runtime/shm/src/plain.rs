@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_seen_where_they_lie_and_only_there() {
+    fn plain_values_are_viewed_in_place_if_aligned_and_complete() {
         let mut memory = Aligned::new(HEADER + 16);
         *view_mut::<[u64; 2]>(memory.octets_mut()).unwrap() = [1, 0x0203];
         let octets = Box::new(memory).share();

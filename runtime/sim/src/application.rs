@@ -7,7 +7,7 @@ use dunlin_core::{MonoTime, SequenceNumber};
 use dunlin_engine::{
     CreateError, Event, ReaderSlot, ReaderSpec, SetEnd, WriteError, WriteRequest, WriterSlot, WriterSpec,
 };
-use dunlin_host::Patience;
+use dunlin_host::WriteWait;
 
 use crate::node::NodeId;
 use crate::world::World;
@@ -55,7 +55,7 @@ impl World {
         request: WriteRequest,
     ) -> Result<SequenceNumber, WriteError> {
         let life = self.awake(node);
-        dunlin_host::write_blocking(self, &life, writer, request, None, Patience::default())
+        dunlin_host::write_blocking(self, &life, writer, request, None, WriteWait::default())
     }
 
     /// Sends what waits for more of the same writer.

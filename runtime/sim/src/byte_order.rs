@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_cut_short_is_read_beyond_its_end() {
+    fn byte_swapping_a_truncated_message_stays_within_its_end() {
         for id in [pid::PARTITION, pid::PROPERTY_LIST, pid::CONTENT_FILTER_PROPERTY, pid::DATA_REPRESENTATION]
         {
             let mut parameters = id.to_le_bytes().to_vec();

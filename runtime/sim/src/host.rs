@@ -69,7 +69,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     #[test]
-    fn what_is_sent_to_a_host_comes_out_of_the_world_at_its_time() {
+    fn datagrams_to_an_external_host_leave_the_simulation_in_time() {
         let mut world = World::new(1, NetworkConfig::default());
         let (one, other) = (world.add_host(), world.add_host());
         let (from, to) = (Locator::udp_v4(one.address(), 7), Locator::udp_v4(other.address(), 7));

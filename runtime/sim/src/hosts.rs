@@ -10,7 +10,7 @@ use dunlin_core::{Duration, GuidPrefix, Locator, LocatorKind, Path, Paths, defau
 use dunlin_engine::{Event, Participant};
 
 use crate::node::{NodeId, prefix};
-use crate::queue::Happening;
+use crate::queue::SimEvent;
 use crate::traffic::Datagram;
 use crate::world::World;
 
@@ -132,7 +132,7 @@ impl World {
         let receiver = hosts.inboxes.get(&to).copied();
         let Some((receiver, _)) = receiver.filter(|_| !hosts.cut.contains(&(node, to))) else {
             hosts.lost += 1;
-            self.queue.push(now.plus(FOUND_OUT), Happening::NoMemory(node, to));
+            self.queue.push(now.plus(FOUND_OUT), SimEvent::NoMemory(node, to));
             return;
         };
         let under_way = hosts.under_way.entry((node, to)).or_default();
@@ -143,7 +143,7 @@ impl World {
         *under_way += bytes.len();
         let from = self.own_inbox(node).unwrap_or(to);
         let datagram = Datagram { at: now, sender: node, from, to, bytes };
-        self.queue.push(now.plus(THROUGH_MEMORY), Happening::Arrival(receiver, Box::new(datagram)));
+        self.queue.push(now.plus(THROUGH_MEMORY), SimEvent::Arrival(receiver, Box::new(datagram)));
     }
 
     pub(crate) fn own_inbox(&self, node: NodeId) -> Option<Locator> {
@@ -169,7 +169,7 @@ impl World {
         for event in events {
             match event {
                 Event::ParticipantDiscovered(data) | Event::ParticipantUpdated(data) => {
-                    self.queue.push(self.now, Happening::Attach(node, data.guid_prefix));
+                    self.queue.push(self.now, SimEvent::Attach(node, data.guid_prefix));
                 }
                 Event::ParticipantLost { prefix, .. } => _ = self.hosts.attached.remove(&(node, *prefix)),
                 _ => {}

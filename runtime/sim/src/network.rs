@@ -8,7 +8,7 @@ use dunlin_core::{Locator, Rng};
 use crate::byte_order::to_big_endian;
 use crate::node::NodeId;
 use crate::path::{PathConfig, PathState, chance};
-use crate::queue::{Happening, Queue};
+use crate::queue::{Queue, SimEvent};
 use crate::traffic::{Datagram, NetworkStats, Traffic};
 
 /// Octets of datagrams that are kept for reuse.
@@ -220,7 +220,7 @@ impl Network {
             if chance(&mut self.rng, config.corrupt_ppm) {
                 copy.bytes = self.corrupt(&copy.bytes);
             }
-            queue.push(at, Happening::Arrival(receiver, Box::new(copy)));
+            queue.push(at, SimEvent::Arrival(receiver, Box::new(copy)));
         }
     }
 

@@ -9,7 +9,7 @@ use dunlin_engine::{Event, Output, Participant, WriterSlot};
 use dunlin_host::{Blocking, Port, SendMode, State, Work};
 
 use crate::node::NodeId;
-use crate::queue::Happening;
+use crate::queue::SimEvent;
 use crate::world::World;
 
 /// A node in one of its lives.
@@ -39,7 +39,7 @@ impl Port for World {
     fn defer(&mut self, work: Work<Life>) {
         let node = work.member().node;
         self.node_mut(node).deferred.push(work);
-        self.queue.push(self.now, Happening::Deferred(node));
+        self.queue.push(self.now, SimEvent::Deferred(node));
     }
 
     fn now(&self, life: &Life) -> Now {
@@ -80,7 +80,7 @@ impl Port for World {
         self.follow_memory(life.node, &out.events);
     }
 
-    /// A node finds out later, see [`Happening::NoMemory`].
+    /// A node finds out later, see [`SimEvent::NoMemory`].
     fn close_lost_paths(&mut self, _life: &Life) {}
 
     /// Noted with the event.

@@ -10,7 +10,7 @@ use crate::traffic::Datagram;
 
 /// What happens at some time.
 #[derive(Debug)]
-pub(crate) enum Happening {
+pub(crate) enum SimEvent {
     /// A datagram reaches a node. Boxed, as the queue moves its entries about.
     Arrival(NodeId, Box<Datagram>),
     /// A participant wants to be called.
@@ -27,7 +27,7 @@ pub(crate) enum Happening {
 struct Entry {
     at: MonoTime,
     order: u64,
-    what: Happening,
+    what: SimEvent,
 }
 
 impl Ord for Entry {
@@ -58,7 +58,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub(crate) fn push(&mut self, at: MonoTime, what: Happening) {
+    pub(crate) fn push(&mut self, at: MonoTime, what: SimEvent) {
         self.order += 1;
         self.heap.push(Entry { at, order: self.order, what });
     }
@@ -66,16 +66,16 @@ impl Queue {
     /// When the next event comes, and which node it concerns.
     pub(crate) fn next(&self) -> Option<(MonoTime, NodeId)> {
         let entry = self.heap.peek()?;
-        let (Happening::Arrival(node, _)
-        | Happening::Timer(node)
-        | Happening::Attach(node, _)
-        | Happening::Deferred(node)
-        | Happening::NoMemory(node, _)) = &entry.what;
+        let (SimEvent::Arrival(node, _)
+        | SimEvent::Timer(node)
+        | SimEvent::Attach(node, _)
+        | SimEvent::Deferred(node)
+        | SimEvent::NoMemory(node, _)) = &entry.what;
         Some((entry.at, *node))
     }
 
     /// The next event, if it is not after `end`.
-    pub(crate) fn pop_until(&mut self, end: MonoTime) -> Option<(MonoTime, Happening)> {
+    pub(crate) fn pop_until(&mut self, end: MonoTime) -> Option<(MonoTime, SimEvent)> {
         if self.heap.peek()?.at > end {
             return None;
         }

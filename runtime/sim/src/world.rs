@@ -13,7 +13,7 @@ use crate::network::{Network, NetworkConfig};
 use crate::node::{Node, NodeConfig, NodeId};
 use crate::path::PathConfig;
 use crate::port::Life;
-use crate::queue::{Happening, Queue};
+use crate::queue::{Queue, SimEvent};
 use crate::traffic::{Datagram, NetworkStats, Traffic};
 
 /// True time when a world begins: some day in 2023.
@@ -203,7 +203,7 @@ impl World {
         let Some(at) = wanted.filter(|at| *at < MonoTime::MAX).map(|at| at.max(now)) else { return };
         if known.timer.is_none_or(|planned| at < planned) {
             known.timer = Some(at);
-            self.queue.push(at, Happening::Timer(node));
+            self.queue.push(at, SimEvent::Timer(node));
         }
     }
 
@@ -245,11 +245,11 @@ impl World {
         assert!(self.events_now < MAX_EVENTS_AT_ONCE, "seed {}: time stands still at {at:?}", self.seed);
         self.now = self.now.max(at);
         match what {
-            Happening::Arrival(node, datagram) => self.arrive(node, *datagram),
-            Happening::Timer(node) => self.ring(node, at),
-            Happening::Attach(node, peer) => self.attach(node, peer),
-            Happening::Deferred(node) => self.work_off_deferred(node),
-            Happening::NoMemory(node, place) => self.no_memory(node, place),
+            SimEvent::Arrival(node, datagram) => self.arrive(node, *datagram),
+            SimEvent::Timer(node) => self.ring(node, at),
+            SimEvent::Attach(node, peer) => self.attach(node, peer),
+            SimEvent::Deferred(node) => self.work_off_deferred(node),
+            SimEvent::NoMemory(node, place) => self.no_memory(node, place),
         }
         true
     }

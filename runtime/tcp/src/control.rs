@@ -6,7 +6,7 @@
 
 use dunlin_core::{Locator, LocatorKind};
 
-use crate::frame::{HEADER, Header, Nonsense};
+use crate::frame::{FramingError, HEADER, Header};
 
 /// Octets of the header of a control message.
 const CONTROL_HEADER: usize = 16;
@@ -123,15 +123,15 @@ impl Message {
     }
 
     /// Reads a control message; `None` for one of an unknown kind.
-    pub(crate) fn decode(body: &[u8]) -> Result<(Option<Self>, Transaction), Nonsense> {
+    pub(crate) fn decode(body: &[u8]) -> Result<(Option<Self>, Transaction), FramingError> {
         let mut rest = Rest(body);
         let [kind, flags, l0, l1] = rest.take()?;
         let transaction: Transaction = rest.take()?;
         if usize::from(u16::from_le_bytes([l0, l1])) != body.len() || body.len() < CONTROL_HEADER {
-            return Err(Nonsense::Control("its length is another one"));
+            return Err(FramingError::Control("its length is another one"));
         }
         if flags & LITTLE_ENDIAN == 0 {
-            return Err(Nonsense::Control("it is big-endian"));
+            return Err(FramingError::Control("it is big-endian"));
         }
         let message = match kind {
             0xd1 => {
@@ -185,42 +185,42 @@ fn ports_cdr(ports: &[u16]) -> Vec<u8> {
 struct Rest<'m>(&'m [u8]);
 
 impl Rest<'_> {
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Nonsense> {
-        let (octets, rest) = self.0.split_first_chunk().ok_or(Nonsense::Control("it ends early"))?;
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], FramingError> {
+        let (octets, rest) = self.0.split_first_chunk().ok_or(FramingError::Control("it ends early"))?;
         self.0 = rest;
         Ok(*octets)
     }
 
-    fn code(&mut self) -> Result<Code, Nonsense> {
+    fn code(&mut self) -> Result<Code, FramingError> {
         Ok(Code(u32::from_le_bytes(self.take()?)))
     }
 
     /// Goes to the CDR of the payload.
-    fn payload(&mut self) -> Result<(), Nonsense> {
+    fn payload(&mut self) -> Result<(), FramingError> {
         let _encapsulation: [u8; 2] = self.take()?;
         let length = u32::from_le_bytes(self.take()?) as usize;
         if length != self.0.len() {
-            return Err(Nonsense::Control("its payload has another length"));
+            return Err(FramingError::Control("its payload has another length"));
         }
         match self.take()? {
             [0, 1, _, _] => Ok(()),
-            _ => Err(Nonsense::Control("its payload is not in little-endian CDR")),
+            _ => Err(FramingError::Control("its payload is not in little-endian CDR")),
         }
     }
 
-    fn port(&mut self) -> Result<u16, Nonsense> {
+    fn port(&mut self) -> Result<u16, FramingError> {
         Ok(u16::from_le_bytes(self.take()?))
     }
 
-    fn ports(&mut self) -> Result<Vec<u16>, Nonsense> {
+    fn ports(&mut self) -> Result<Vec<u16>, FramingError> {
         let count = u32::from_le_bytes(self.take()?) as usize;
         if count > MAX_PORTS {
-            return Err(Nonsense::Control("it asks for too many ports"));
+            return Err(FramingError::Control("it asks for too many ports"));
         }
         (0..count).map(|_| self.port()).collect()
     }
 
-    fn locator(&mut self) -> Result<Locator, Nonsense> {
+    fn locator(&mut self) -> Result<Locator, FramingError> {
         let kind = LocatorKind(i32::from_le_bytes(self.take()?));
         let port = u32::from_le_bytes(self.take()?);
         Ok(Locator { kind, port, address: self.take()? })
@@ -295,6 +295,6 @@ mod tests {
         let mut unit = Message::Check { ports: vec![] }.encode(&[0; 12]);
         let count = unit.len() - 4;
         unit[count..].copy_from_slice(&u32::MAX.to_le_bytes());
-        assert!(matches!(Message::decode(&unit[HEADER..]), Err(Nonsense::Control(_))));
+        assert!(matches!(Message::decode(&unit[HEADER..]), Err(FramingError::Control(_))));
     }
 }

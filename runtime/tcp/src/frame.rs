@@ -26,7 +26,7 @@ pub(crate) struct Header {
 
 /// Why a peer makes no sense: the connection ends.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Nonsense {
+pub(crate) enum FramingError {
     /// It does not begin like a unit of this framing; these are the octets.
     Foreign([u8; 4]),
     /// A message of so many octets, where this many are allowed.
@@ -37,7 +37,7 @@ pub(crate) enum Nonsense {
     Control(&'static str),
 }
 
-impl fmt::Display for Nonsense {
+impl fmt::Display for FramingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Foreign([0x16, 3, ..]) => f.write_str(
@@ -79,23 +79,23 @@ impl Header {
     }
 
     /// Reads a header; messages may have up to `limit` octets.
-    pub(crate) fn decode(octets: &[u8; HEADER], limit: usize) -> Result<Self, Nonsense> {
+    pub(crate) fn decode(octets: &[u8; HEADER], limit: usize) -> Result<Self, FramingError> {
         let [m0, m1, m2, m3, l0, l1, l2, l3, c0, c1, c2, c3, p0, p1] = *octets;
         if [m0, m1, m2, m3] != MAGIC {
-            return Err(Nonsense::Foreign([m0, m1, m2, m3]));
+            return Err(FramingError::Foreign([m0, m1, m2, m3]));
         }
         let whole = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
-        let len = whole.checked_sub(HEADER).ok_or(Nonsense::Control("it is shorter than its header"))?;
+        let len = whole.checked_sub(HEADER).ok_or(FramingError::Control("it is shorter than its header"))?;
         if len > limit {
-            return Err(Nonsense::Long { len, limit });
+            return Err(FramingError::Long { len, limit });
         }
         let checksum = u32::from_le_bytes([c0, c1, c2, c3]);
         Ok(Self { len, checksum, port: u16::from_le_bytes([p0, p1]) })
     }
 
     /// Whether the message that followed is the one that was sent.
-    pub(crate) fn check(&self, message: &[u8]) -> Result<(), Nonsense> {
-        if self.checksum == 0 || sum(message) == self.checksum { Ok(()) } else { Err(Nonsense::Checksum) }
+    pub(crate) fn check(&self, message: &[u8]) -> Result<(), FramingError> {
+        if self.checksum == 0 || sum(message) == self.checksum { Ok(()) } else { Err(FramingError::Checksum) }
     }
 }
 
@@ -119,17 +119,17 @@ mod tests {
         assert_eq!(octets, *b"RTCP\x13\0\0\0\x06\x01\0\0\xf2\x1c");
         assert_eq!(Header::decode(&octets, 5), Ok(header));
         assert_eq!(header.check(&[1, 2, 255, 0, 4]), Ok(()));
-        assert_eq!(header.check(&[1, 2, 255, 0, 5]), Err(Nonsense::Checksum));
+        assert_eq!(header.check(&[1, 2, 255, 0, 5]), Err(FramingError::Checksum));
         assert_eq!(Header { checksum: 0, ..header }.check(&[9]), Ok(()));
     }
 
     #[test]
-    fn what_is_no_unit_is_named() {
+    fn headers_of_other_protocols_are_refused_by_name() {
         let header = Header { len: 6, checksum: 0, port: 1 }.encode();
-        assert_eq!(Header::decode(&header, 5), Err(Nonsense::Long { len: 6, limit: 5 }));
+        assert_eq!(Header::decode(&header, 5), Err(FramingError::Long { len: 6, limit: 5 }));
         let mut short = header;
         short[4] = 13;
-        assert!(matches!(Header::decode(&short, 5), Err(Nonsense::Control(_))));
+        assert!(matches!(Header::decode(&short, 5), Err(FramingError::Control(_))));
         for (start, said) in [
             (*b"\x16\x03\x01\x02", "TLS is off here"),
             (*b"RTPS", "Cyclone DDS"),

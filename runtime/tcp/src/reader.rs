@@ -4,7 +4,7 @@ use std::io::{self, IoSliceMut};
 
 use dunlin_buf::{BufMut, BufPool, SharedBytes};
 
-use crate::frame::{HEADER, Header, MAX_UNBOUND, Nonsense};
+use crate::frame::{FramingError, HEADER, Header, MAX_UNBOUND};
 
 /// Octets read at a time while nothing is known of what comes.
 const SCRATCH: usize = 64 << 10;
@@ -50,7 +50,7 @@ pub(crate) enum End {
     /// The peer has closed it.
     Closed,
     Failed(io::Error),
-    Nonsense(Nonsense),
+    FramingError(FramingError),
 }
 
 impl Reader {
@@ -63,7 +63,7 @@ impl Reader {
         &mut self,
         scratch: &mut Scratch,
         read: impl FnOnce(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
-        mut each: impl FnMut(Header, SharedBytes) -> Result<(), Nonsense>,
+        mut each: impl FnMut(Header, SharedBytes) -> Result<(), FramingError>,
     ) -> Result<usize, End> {
         let missing = self.partial.as_ref().map_or(0, |partial| partial.header.len - partial.filled);
         // Memory that was used before costs nothing.
@@ -86,11 +86,13 @@ impl Reader {
             Ok(0) => Err(End::Closed),
             Ok(count) => {
                 self.drained = count < wanted + ahead;
-                self.filled(count.min(missing), scratch, &mut each).map_err(End::Nonsense).and_then(|()| {
-                    let more = &octets[..count.saturating_sub(missing)];
-                    self.take_apart(more, scratch, &mut each).map_err(End::Nonsense)?;
-                    Ok(count)
-                })
+                self.filled(count.min(missing), scratch, &mut each).map_err(End::FramingError).and_then(
+                    |()| {
+                        let more = &octets[..count.saturating_sub(missing)];
+                        self.take_apart(more, scratch, &mut each).map_err(End::FramingError)?;
+                        Ok(count)
+                    },
+                )
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
                 Ok(0)
@@ -106,8 +108,8 @@ impl Reader {
         &mut self,
         count: usize,
         scratch: &mut Scratch,
-        each: &mut impl FnMut(Header, SharedBytes) -> Result<(), Nonsense>,
-    ) -> Result<(), Nonsense> {
+        each: &mut impl FnMut(Header, SharedBytes) -> Result<(), FramingError>,
+    ) -> Result<(), FramingError> {
         let Some(partial) = &mut self.partial else { return Ok(()) };
         partial.filled += count;
         if partial.filled < partial.header.len {
@@ -123,8 +125,8 @@ impl Reader {
         &mut self,
         mut octets: &[u8],
         scratch: &mut Scratch,
-        each: &mut impl FnMut(Header, SharedBytes) -> Result<(), Nonsense>,
-    ) -> Result<(), Nonsense> {
+        each: &mut impl FnMut(Header, SharedBytes) -> Result<(), FramingError>,
+    ) -> Result<(), FramingError> {
         while !octets.is_empty() {
             let count = (HEADER - self.have).min(octets.len());
             self.head[self.have..self.have + count].copy_from_slice(&octets[..count]);
@@ -151,9 +153,9 @@ impl Reader {
     }
 
     /// Who speaks something else is not waited for until he has said fourteen octets.
-    fn check_start(&self) -> Result<(), Nonsense> {
+    fn check_start(&self) -> Result<(), FramingError> {
         match self.head.first_chunk::<4>() {
-            Some(start) if self.have >= 4 && start != b"RTCP" => Err(Nonsense::Foreign(*start)),
+            Some(start) if self.have >= 4 && start != b"RTCP" => Err(FramingError::Foreign(*start)),
             _ => Ok(()),
         }
     }
@@ -223,11 +225,11 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_found_at_the_fourth_octet() {
+    fn a_wrong_frame_magic_is_found_at_the_fourth_octet() {
         let (mut scratch, mut reader) = (Scratch::new(), Reader::new());
         let mut stream = Stream { rest: b"GET " };
         let end = reader.read(&mut scratch, |bufs| stream.give(9, bufs), |_, _| Ok(())).unwrap_err();
-        assert!(matches!(end, End::Nonsense(Nonsense::Foreign(_))), "{end:?}");
+        assert!(matches!(end, End::FramingError(FramingError::Foreign(_))), "{end:?}");
     }
 
     #[test]
@@ -236,7 +238,7 @@ mod tests {
         let long = unit(7410, &[0; MAX_UNBOUND + 1]);
         let mut stream = Stream { rest: &long };
         let end = reader.read(&mut scratch, |bufs| stream.give(HEADER, bufs), |_, _| Ok(())).unwrap_err();
-        assert!(matches!(end, End::Nonsense(Nonsense::Long { .. })), "{end:?}");
+        assert!(matches!(end, End::FramingError(FramingError::Long { .. })), "{end:?}");
         assert!(reader.partial.is_none());
     }
 }

@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_claims_an_address_does_not_keep_its_owner_out() {
+    fn a_claimed_address_does_not_block_its_owner() {
         let (table, now) = (Table::default(), Instant::now());
         hold(&table, 1, 10, now);
         for id in 0..8 {
@@ -415,7 +415,7 @@ mod tests {
 
     /// Whoever is given the connection sends on it at once.
     #[test]
-    fn nobody_gets_a_connection_before_what_waited_for_it_has_left() {
+    fn a_new_connection_is_used_only_after_its_queued_messages() {
         let (table, now) = (Table::default(), Instant::now());
         (0..3).for_each(|_| hold(&table, 1, 10, now));
         let link = link(1, 1, true);
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn troubles_are_told_for_each_host_that_cannot_be_reached() {
+    fn an_unreachable_host_is_reported_by_name() {
         let (table, now) = (Table::default(), Instant::now());
         let mut rng = Rng::new(1);
         // A host that nobody answers at on four ports, one that answers on one of two, and this one.
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn few_are_opened_at_a_time() {
+    fn concurrent_connection_attempts_are_bounded() {
         let (table, now) = (Table::default(), Instant::now());
         for n in 0..100 {
             hold(&table, n, 10, now);

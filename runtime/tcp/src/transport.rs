@@ -57,9 +57,9 @@ impl TcpTransport {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let engine = Engine::new(Arc::clone(&shared), bound, since_epoch.as_nanos() as u64);
         let turns = Arc::new(Turns::new(engine, Arc::clone(&shared)));
-        let standing_in = Arc::clone(&turns);
+        let background = Arc::clone(&turns);
         let thread = std::thread::Builder::new().name("dunlin-tcp".into());
-        let thread = thread.spawn(move || standing_in.stand_in())?;
+        let thread = thread.spawn(move || background.run_background_thread())?;
         Ok(Self { shared, turns, host: Mutex::new(Host { interfaces, locators }), thread: Some(thread) })
     }
 

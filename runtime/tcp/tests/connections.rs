@@ -70,7 +70,7 @@ fn a_peer_that_comes_later_is_found_and_one_that_comes_back_too() {
 }
 
 #[test]
-fn what_is_sent_last_arrives() {
+fn messages_sent_before_close_arrive() {
     let server = open(&config(30_750));
     let listener = Listener::start(&transport(&server), Channel::Data);
     for round in 0..20_u8 {
@@ -91,7 +91,7 @@ fn what_is_sent_last_arrives() {
 
 /// What both ends take goes in one piece; who does not say that it takes more gets what Fast DDS takes.
 #[test]
-fn long_messages_go_to_who_takes_them() {
+fn long_messages_go_to_peers_that_accept_them() {
     const LONG: usize = 1 << 20;
     let (server, client) = (open(&config(32_000)), open(&config(32_000)));
     let at_server = Listener::start(&transport(&server), Channel::Data);
@@ -126,7 +126,7 @@ fn long_messages_go_to_who_takes_them() {
 
 /// Who receives user data reads the connections itself; while it is away somebody stands in, even if it never leaves for long.
 #[test]
-fn discovery_goes_on_while_who_receives_data_does_something_else() {
+fn discovery_goes_on_while_the_data_thread_is_busy() {
     let (server, client) = (open(&config(32_500)), open(&config(32_500)));
     let listener = Listener::start(&transport(&server), Channel::Meta);
     let (meta, data) = (server.locators().metatraffic_unicast[0], data_of(&server));
@@ -217,7 +217,7 @@ fn questions_are_answered_as_fast_dds_expects() {
 
 /// Fast DDS overlooks the answer while it has not decided which logical port to ask for.
 #[test]
-fn a_peer_that_says_nothing_after_it_was_bound_is_told_again() {
+fn a_bind_response_is_repeated_to_a_silent_peer() {
     let server = open(&config(31_750));
     let meta = server.locators().metatraffic_unicast[0].to_tcp().unwrap().1;
     let ask = control(0xd2, [7; 12], None, &meta.to_le_bytes());

@@ -55,7 +55,7 @@ fn a_message_that_is_too_long_ends_the_connection_and_no_other() {
 }
 
 #[test]
-fn who_promises_long_messages_gets_no_memory_for_that() {
+fn an_announced_message_length_allocates_no_memory() {
     const LONG: u32 = 1 << 20;
     let server = open(&config(29_500));
     let port = data_port(&server);
@@ -82,7 +82,7 @@ fn who_promises_long_messages_gets_no_memory_for_that() {
 
 /// It gets everything, as fast as it takes it, and holds up nobody else.
 #[test]
-fn a_peer_that_takes_little_at_a_time_holds_up_nobody() {
+fn a_slow_peer_delays_no_other() {
     let (server, other) = (open(&config(29_750)), open(&config(29_750)));
     let listener = Listener::start(&transport(&other), Channel::Data);
     let mut slow = Raw::bound(&server, nowhere(29_902));
@@ -131,7 +131,7 @@ fn a_peer_that_takes_little_at_a_time_holds_up_nobody() {
 }
 
 #[test]
-fn nonsense_ends_the_connection() {
+fn malformed_frames_close_the_connection() {
     let server = open(&config(27_500));
     let data = data_port(&server);
     let foreign: [&[u8]; 5] =
@@ -159,7 +159,7 @@ fn nonsense_ends_the_connection() {
 }
 
 #[test]
-fn silent_peers_have_to_go() {
+fn silent_connections_are_closed() {
     let (server, client) = (open(&config(27_750)), open(&config(27_750)));
     let listener = Listener::start(&transport(&server), Channel::Data);
     let silent: Vec<TcpStream> =
@@ -173,7 +173,7 @@ fn silent_peers_have_to_go() {
 }
 
 #[test]
-fn a_thousand_connects_a_second_disturb_nobody() {
+fn a_flood_of_connections_delays_no_traffic() {
     let (server, client) = (open(&config(28_000)), open(&config(28_000)));
     let listener = Listener::start(&transport(&server), Channel::Data);
     send(&client, data_of(&server), b"first");
@@ -220,7 +220,7 @@ fn a_thousand_connects_a_second_disturb_nobody() {
 }
 
 #[test]
-fn a_peer_that_takes_nothing_is_waited_for_once() {
+fn a_blocked_peer_is_waited_for_once() {
     let (server, other) = (open(&config(28_250)), open(&config(28_250)));
     let listener = Listener::start(&transport(&other), Channel::Data);
     let mut stuck = Raw::bound(&server, nowhere(28_900));
@@ -278,7 +278,7 @@ fn questions_without_end_cost_bounded_memory() {
 }
 
 #[test]
-fn who_receives_nothing_stops_neither_the_sender_nor_discovery() {
+fn a_participant_that_stops_reading_blocks_neither_sender_nor_discovery() {
     let (server, client) = (open(&config(28_750)), open(&config(28_750)));
     let meta = Listener::start(&transport(&server), Channel::Meta);
     let to = server.locators();

@@ -107,7 +107,7 @@ fn the_suite_passes_over_tls() {
 }
 
 #[test]
-fn nothing_of_what_is_sent_is_on_the_wire() {
+fn no_plain_text_is_on_the_wire_with_tls() {
     let authority = Authority::new();
     let server = open(&with(&authority.local(), 32_250));
     // It gives what it hears to nobody who does not speak TLS.
@@ -167,7 +167,7 @@ fn bound_by_hand(authority: &Authority, server: &TcpTransport) -> StreamOwned<Cl
 /// A record of TLS has the end of a long message, which finds no room, and short ones behind it. They are decrypted together, and
 /// the socket is empty then.
 #[test]
-fn what_was_decrypted_before_there_was_room_arrives() {
+fn messages_decrypted_while_the_inbox_is_full_arrive() {
     const LONG: usize = 65_500;
     const TAIL: usize = 8_000;
     let authority = Authority::new();

@@ -175,13 +175,13 @@ impl Fault {
 
 /// What the draw says for one datagram.
 #[derive(Clone, Copy)]
-struct Fate {
+struct FaultDraw {
     copies: usize,
     held: Option<Duration>,
 }
 
 impl Shared {
-    fn draw(&self) -> Fate {
+    fn draw(&self) -> FaultDraw {
         let config = &self.config;
         let mut rng = lock(&self.rng);
         let mut happens = |ppm: u32| ppm > 0 && rng.chance(u64::from(ppm), MILLION);
@@ -195,27 +195,27 @@ impl Shared {
         let reordering = if late { up_to(REORDER_WITHIN) } else { Duration::ZERO };
         let held = config.delay + up_to(config.jitter) + reordering;
         let copies = if lost { 0 } else { 1 + usize::from(twice) };
-        Fate { copies, held: (!held.is_zero()).then_some(held) }
+        FaultDraw { copies, held: (!held.is_zero()).then_some(held) }
     }
 
     /// Decides what becomes of one datagram; false if it is to be sent at once.
     fn divert(&self, datagram: &Datagram<'_>, destination: Locator, at_once: &mut Outbox) -> bool {
-        let fate = self.draw();
+        let drawn = self.draw();
         let count = |counter: &AtomicU64, yes: bool| counter.fetch_add(yes.into(), Relaxed);
-        count(&self.counters.lost, fate.copies == 0);
-        count(&self.counters.duplicated, fate.copies > 1);
-        if let Some(span) = fate.held.filter(|_| fate.copies > 0)
-            && self.hold(datagram, destination, fate.copies, Instant::now() + span)
+        count(&self.counters.lost, drawn.copies == 0);
+        count(&self.counters.duplicated, drawn.copies > 1);
+        if let Some(span) = drawn.held.filter(|_| drawn.copies > 0)
+            && self.hold(datagram, destination, drawn.copies, Instant::now() + span)
         {
             return true;
         }
-        for _ in 0..fate.copies {
+        for _ in 0..drawn.copies {
             at_once.begin();
             at_once.set_class(datagram.class());
             datagram.parts().for_each(|part| at_once.put(part));
             at_once.finish(&[destination]);
         }
-        fate.copies == 0
+        drawn.copies == 0
     }
 
     /// Holds copies back until `due`; false if nothing is held back any more.

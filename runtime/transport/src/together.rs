@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn each_carries_what_is_its_affair() {
+    fn each_transport_carries_its_own_locators() {
         let (a, b) = pair();
         let to = b.locators().default_unicast;
         assert_eq!((to.len(), a.max_message_size()), (2, 1_400));
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn one_alone_stays_as_it_is() {
+    fn a_single_transport_is_not_wrapped() {
         let alone: Arc<dyn Transport> = MemoryNetwork::new().attach(0);
         assert!(Arc::ptr_eq(&Together::of(vec![Arc::clone(&alone)]).unwrap(), &alone));
         assert!(Together::of(Vec::new()).is_none());

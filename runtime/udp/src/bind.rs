@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_wants_nothing_but_loopback_is_deaf_to_the_outside() {
+    fn only_loopback_alone_binds_to_the_loopback_address() {
         let interface = |name: &str, loopback, address: &str| Interface {
             name: name.into(),
             index: 1,

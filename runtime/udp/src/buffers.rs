@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn small_sizes_are_given_and_silence_is_silent() {
+    fn a_small_receive_buffer_request_is_granted_without_a_warning() {
         let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).unwrap();
         assert_eq!(set_receive(&socket, Some(16_384)).unwrap(), None);
         assert_eq!(usable(socket.recv_buffer_size().unwrap()), 16_384);

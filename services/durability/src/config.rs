@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mistakes_are_told_with_their_lines() {
+    fn configuration_errors_name_their_line() {
         let text = "name = \"a/b\"\ndomian = 0\n[keep]\ntopics = [\"a**\"]\n[limits]\nsamples = 0\n";
         let error = ServiceConfig::from_toml("s.toml", text, None).unwrap_err().to_string();
         for wanted in [

@@ -48,7 +48,7 @@ pub struct TopicState {
 
 /// How a reader is given the history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Manner {
+pub(crate) enum HistoryScope {
     /// All of it: the reader drops what it has had, or keeps it as a service.
     All,
     /// What it cannot have from its writers, and only once: the reader would show copies.
@@ -57,7 +57,7 @@ pub(crate) enum Manner {
     Lacking,
 }
 
-impl Manner {
+impl HistoryScope {
     /// What a reader is to get; none if it asks for no history.
     pub(crate) fn of(reader: &SubscriptionBuiltinTopicData) -> Option<Self> {
         let qos = &reader.qos;
@@ -73,7 +73,7 @@ impl Manner {
 /// A reader that is being given the history.
 pub(crate) struct Feed {
     pub(crate) reader: Guid,
-    pub(crate) manner: Manner,
+    pub(crate) scope: HistoryScope,
     /// The last change that it was given.
     place: Option<Place>,
     /// What it lacks, if that is what it is given.
@@ -89,9 +89,9 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    pub(crate) fn new(reader: Guid, manner: Manner) -> Self {
+    pub(crate) fn new(reader: Guid, scope: HistoryScope) -> Self {
         let (lacking, instances) = (BTreeSet::new(), BTreeSet::new());
-        Self { reader, manner, place: None, lacking, instances, last: None, is_given: false, looks: 0 }
+        Self { reader, scope, place: None, lacking, instances, last: None, is_given: false, looks: 0 }
     }
 
     /// Adds what another service lacks.
@@ -101,7 +101,7 @@ impl Feed {
 
     /// What it is given next; none at the end.
     pub(crate) fn next(&mut self, history: &History) -> Option<(Place, Kept)> {
-        if self.manner != Manner::Lacking {
+        if self.scope != HistoryScope::Lacking {
             let next = history.after(self.place).filter(|_| !self.is_given);
             self.is_given = next.is_none();
             let (place, _) = next?;

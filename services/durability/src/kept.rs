@@ -2,7 +2,7 @@
 
 use crate::aligning::{Message, Peers, Post};
 use crate::change::{Change, GroupId, Head, Kind, Payload, Position};
-use crate::feed::{Counters, Feed, Manner, serialized};
+use crate::feed::{Counters, Feed, HistoryScope, serialized};
 use crate::history::{Tombstone, Verdict};
 use crate::keeper::Keeper;
 use crate::store::{Store, StoreError};
@@ -311,15 +311,15 @@ impl KeptTopic {
                 self.peers.meet(self.reader.guid().unwrap_or_default(), reader, now);
                 continue;
             }
-            let Some(manner) = Manner::of(&data) else { continue };
-            let once = manner == Manner::Once;
+            let Some(scope) = HistoryScope::of(&data) else { continue };
+            let once = scope == HistoryScope::Once;
             if once && (keeper.is_served(self.group, reader) || writers.has_elder(&self.topic.key, own)) {
                 self.given.add(reader);
                 self.is_untold = true;
                 continue;
             }
             self.counters.served += 1;
-            self.feeds.push(Feed::new(reader, manner));
+            self.feeds.push(Feed::new(reader, scope));
         }
         self.readers = matched;
     }
@@ -351,7 +351,7 @@ impl KeptTopic {
         if let Some(feed) = known {
             return feed.add(lacking);
         }
-        let mut feed = Feed::new(reader, Manner::Lacking);
+        let mut feed = Feed::new(reader, HistoryScope::Lacking);
         feed.add(lacking);
         self.counters.served += 1;
         self.feeds.push(feed);
@@ -405,7 +405,7 @@ impl KeptTopic {
             let Some((place, kept)) = next else { return Ok(self.acknowledged(feed)) };
             let instance = kept.instance;
             let serves_itself = |writer: Guid| writers.get(writer).is_some_and(|it| it.serves_late_joiners());
-            if feed.manner == Manner::Once && serves_itself(kept.origin.writer) {
+            if feed.scope == HistoryScope::Once && serves_itself(kept.origin.writer) {
                 feed.passed(place);
                 continue;
             }
@@ -467,10 +467,10 @@ impl KeptTopic {
 
     /// A reader has everything. Instances whose writers have gone have no writer at the reader either.
     fn end(&mut self, feed: &Feed, keeper: &mut AnyKeeper) {
-        if feed.manner == Manner::Once {
+        if feed.scope == HistoryScope::Once {
             keeper.served(self.group, feed.reader);
         }
-        if feed.manner != Manner::Lacking {
+        if feed.scope != HistoryScope::Lacking {
             self.given.add(feed.reader);
             self.is_untold = true;
         }

@@ -133,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_are_a_set_and_come_back(numbers in proptest::collection::vec(1i64..200, 0..200)) {
+        fn origin_numbers_survive_encoding(numbers in proptest::collection::vec(1i64..200, 0..200)) {
             let (mut known, mut model) = (Numbers::default(), BTreeSet::new());
             for number in numbers {
                 known.add(number);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded_and_forgets_no_sample() {
+    fn remembered_origins_are_bounded_and_forget_no_sample() {
         let mut known = Numbers::default();
         (1..=5000).for_each(|number| known.add(number * 2));
         assert_eq!(known.0.len(), INTERVALS);

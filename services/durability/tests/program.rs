@@ -174,7 +174,7 @@ fn a_file_is_listed_shown_exported_imported_and_pruned() {
 }
 
 #[test]
-fn a_service_goes_on_although_nobody_can_be_told_anything() {
+fn a_durability_service_survives_a_full_standard_error() {
     let place = Place::new("store-mute");
     let config = place.file("site.toml", &std::fs::read_to_string(example("site.toml")).unwrap());
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();

@@ -38,7 +38,7 @@ fn all_got(readers: &[(&Node, &DataReader<Count>)], count: u32) {
 }
 
 #[test]
-fn a_direct_writer_sends_nothing_by_way_of_its_daemon_and_gets_its_answers_past_it() {
+fn a_direct_writer_sends_data_and_gets_acknacks_past_its_daemon() {
     for direct in [true, false] {
         Sim::builder().delay(millis(1), millis(2)).loss(0.02).seeds(0..5, |sim| {
             let (one, other) = (Host::with(sim, "one", 1, asked)?, Host::with(sim, "other", 2, asked)?);
@@ -132,7 +132,7 @@ fn readers_beside_a_direct_writer_get_its_data_too_and_others_get_it_once() {
 }
 
 #[test]
-fn direct_writing_is_refused_without_a_socket_for_it_and_may_be_what_all_do() {
+fn direct_writing_needs_a_socket_and_may_be_the_default() {
     Sim::builder().seeds(0..1, |sim| {
         let one = Host::new(sim, "one", 1)?;
         let refused = direct_writer(&one.programs[0], "Count", true);

@@ -258,7 +258,7 @@ fn messages_of_several_programs_share_datagrams_between_daemons() {
 }
 
 #[test]
-fn strangers_and_greedy_programs_get_no_more_than_their_share() {
+fn a_daemon_refuses_programs_of_other_hosts_and_limits_greedy_ones() {
     Sim::builder().delay(millis(1), millis(2)).seeds(0..5, |sim| {
         let one = Host::with(sim, "one", 3, |config| {
             config.daemon.max_applications = 2;

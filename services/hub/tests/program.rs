@@ -186,7 +186,7 @@ fn federated_participant(folder: &tempfile::TempDir, host: u64) -> DomainPartici
 }
 
 #[test]
-fn one_of_two_daemons_is_killed_and_nobody_matches_anew() {
+fn killing_one_of_two_daemons_keeps_all_matches() {
     let base = base();
     let indices = [119, 118];
     let folders = indices.map(|index| folder(&federated(base, index)));
@@ -213,7 +213,7 @@ fn client(ports: &[u16]) -> DomainParticipant {
 }
 
 #[test]
-fn one_of_two_servers_is_killed_and_nobody_notices() {
+fn killing_one_of_two_discovery_servers_loses_no_match() {
     let ports = [port(), port()];
     let (writing, reading) = (client(&ports), client(&ports));
     let (writer, reader) = (writer(&writing), reader(&reading));
@@ -234,7 +234,7 @@ fn one_of_two_servers_is_killed_and_nobody_notices() {
 }
 
 #[test]
-fn a_server_goes_on_although_nobody_can_be_told_anything() {
+fn a_discovery_server_survives_a_full_standard_error() {
     let port = port();
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_dunlin-server"));
@@ -262,7 +262,7 @@ fn a_port_that_is_taken_is_named() {
 }
 
 #[test]
-fn help_minds_where_it_goes() {
+fn help_ends_quietly_at_a_closed_pipe_and_names_a_full_disk() {
     for program in [env!("CARGO_BIN_EXE_dunlin-server"), env!("CARGO_BIN_EXE_dunlin-daemon")] {
         minds_where_its_answer_goes(|| {
             let mut command = Command::new(program);

@@ -69,7 +69,7 @@ fn a_server_that_is_killed_at_any_point_costs_no_sample_and_no_match() {
 }
 
 #[test]
-fn without_any_server_those_who_know_each_other_go_on() {
+fn matched_participants_go_on_without_a_discovery_server() {
     Sim::builder().loss(0.1).seeds(0..5, |sim| {
         let servers = [server(sim, "one"), server(sim, "two")];
         let config = client(&["one", "two"]);
@@ -101,7 +101,7 @@ fn without_any_server_those_who_know_each_other_go_on() {
 }
 
 #[test]
-fn nothing_is_heard_of_those_without_a_topic_in_common_but_by_who_asks_for_everything() {
+fn a_discovery_server_hides_participants_without_a_common_topic() {
     Sim::builder().seeds(0..3, |sim| {
         let _server = server(sim, "server");
         let config = client(&["server"]);

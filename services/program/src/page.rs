@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_nothing_is_left_and_keeps_nobody_out() {
+    fn an_http_client_that_reads_nothing_blocks_no_other() {
         // More than any socket has room for.
         let large = axum::body::Bytes::from(vec![0; 32 << 20]);
         let app =
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_end_what_he_says_is_left_and_keeps_nobody_out() {
+    fn an_http_client_with_an_unfinished_request_blocks_no_other() {
         let form = axum::routing::post(|_: Bytes| async { "taken" });
         let app = Router::new().route("/", get(|| async { "here" })).route("/form", form);
         let address = impatient(app, 4);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn who_says_nothing_is_left_and_keeps_nobody_out() {
+    fn a_silent_http_client_blocks_no_other() {
         let address = impatient(Router::new().route("/", get(|| async { "here" })), 256);
         let mut silent = beginnings(276, address, b"GET / HTTP/1.1\r\nHost: ");
         let begin = Instant::now();

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_obeys_is_replaced() {
+    fn terminal_control_characters_are_replaced() {
         assert_eq!(sanitize("A\u{1b}[2J\n\u{9b}B"), "A\u{fffd}[2J\u{fffd}\u{fffd}B");
         assert_eq!(sanitize("A\u{202e}B\u{2028}\u{2069}é"), "A\u{fffd}B\u{fffd}\u{fffd}é");
         assert_eq!(sanitize_lines("struct A\u{1b}[2J {\n}\n"), "struct A\u{fffd}[2J {\n}\n");
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_nothing_ends_nothing() {
+    fn a_full_output_does_not_end_the_program() {
         struct Full;
         impl Write for Full {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {

@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_the_disk_outlasts_its_writer() {
+    fn samples_queued_for_the_disk_outlive_their_writer() {
         let shared = Arc::new(Shared {
             queue: Queue::new(1),
             ledger: Arc::default(),

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_looked_at_is_kept_and_bounded() {
+    fn the_latest_samples_of_watched_topics_are_kept_and_bounded() {
         let all = LatestSamples::default();
         note(&all, 1, 1);
         assert!(!all.are_wanted() && all.of("Video").is_empty());

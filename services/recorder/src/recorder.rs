@@ -7,7 +7,7 @@ use crate::ledger::{Counts, Ledger};
 use crate::medium::{Open, open_files};
 use crate::names::Names;
 use crate::queue::Queue;
-use crate::store::{Kept, Shelf, SplitWish, StorageOptions, Store};
+use crate::store::{Kept, RecordingFiles, SplitWish, StorageOptions, Store};
 use dunlin::qos::{DomainParticipantQos, ServiceMark, SubscriberQos, TopicQos};
 use dunlin::{
     Config, CreateParticipantError, DCPS_PUBLICATION, DataReader, DcpsPublication, DomainParticipant,
@@ -102,7 +102,7 @@ struct Inner {
     participant: DomainParticipant,
     options: Options,
     shared: Arc<Shared>,
-    shelf: Shelf,
+    files: RecordingFiles,
     split: SplitWish,
     bell: Bell,
     ends: AtomicBool,
@@ -142,8 +142,9 @@ impl Recorder {
     /// # Errors
     /// As [`start`](Self::start).
     pub fn start_on(options: Options, open: Open) -> Result<Self, RecorderError> {
-        let (ledger, shelf, split) = (Arc::new(Ledger::default()), Shelf::default(), SplitWish::default());
-        let wishes = (shelf.clone(), Arc::clone(&split));
+        let (ledger, files, split) =
+            (Arc::new(Ledger::default()), RecordingFiles::default(), SplitWish::default());
+        let wishes = (files.clone(), Arc::clone(&split));
         let store = Store::new(options.storage.clone(), open, Arc::clone(&ledger), wishes);
         let file = options.storage.file.display().to_string();
         let store = store.map_err(|error| RecorderError::File { file, error })?;
@@ -161,7 +162,7 @@ impl Recorder {
             participant,
             options,
             shared: Arc::clone(&shared),
-            shelf,
+            files,
             split,
             bell: Bell::default(),
             ends: AtomicBool::new(false),
@@ -203,13 +204,13 @@ impl Recorder {
     /// Files that were finished and are still there.
     #[must_use]
     pub fn files(&self) -> Vec<Kept> {
-        self.inner.shelf.all()
+        self.inner.files.all()
     }
 
     /// The file that is being written, if there is one.
     #[must_use]
     pub fn present_file(&self) -> Option<PathBuf> {
-        self.inner.shelf.present()
+        self.inner.files.present()
     }
 
     /// The latest sample of each writer of a topic. They are kept from the first call on, and for ten seconds after the last

@@ -90,16 +90,16 @@ fn earlier(file: &Path) -> (Kept, Instant) {
 
 /// The files that there are, for whoever wants to look at them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shelf(Arc<Mutex<OnShelf>>);
+pub(crate) struct RecordingFiles(Arc<Mutex<ListedFiles>>);
 
 #[derive(Debug, Default)]
-struct OnShelf {
+struct ListedFiles {
     kept: Vec<Kept>,
     present: Option<PathBuf>,
 }
 
-impl Shelf {
-    fn state(&self) -> MutexGuard<'_, OnShelf> {
+impl RecordingFiles {
+    fn state(&self) -> MutexGuard<'_, ListedFiles> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -115,7 +115,7 @@ impl Shelf {
 /// Splits when it is asked to.
 pub(crate) type SplitWish = Arc<std::sync::atomic::AtomicBool>;
 
-struct Present {
+struct OpenRecording {
     writer: RecordingWriter<Box<dyn Medium>>,
     syncer: Syncer,
     file: PathBuf,
@@ -129,9 +129,9 @@ pub(crate) struct Store {
     storage: StorageOptions,
     open: Open,
     ledger: Arc<Ledger>,
-    shelf: Shelf,
+    files: RecordingFiles,
     split: SplitWish,
-    present: Option<Present>,
+    present: Option<OpenRecording>,
     next: u32,
     retry: Option<Instant>,
     flush_at: Instant,
@@ -145,13 +145,13 @@ impl Store {
         storage: StorageOptions,
         open: Open,
         ledger: Arc<Ledger>,
-        (shelf, split): (Shelf, SplitWish),
+        (files, split): (RecordingFiles, SplitWish),
     ) -> Result<Self, RecordingError> {
         let flush_at = Instant::now() + FLUSH;
         let (present, retry) = (None, None);
         let finished = storage.earlier.iter().map(|file| earlier(file)).collect();
         let mut store =
-            Self { storage, open, ledger, shelf, split, present, next: 0, retry, flush_at, finished };
+            Self { storage, open, ledger, files, split, present, next: 0, retry, flush_at, finished };
         store.begin()?;
         store.forget_old();
         Ok(store)
@@ -194,9 +194,9 @@ impl Store {
         let mut writer = RecordingWriter::new(medium, self.storage.compression)?;
         // So that a file that ends early is a recording at any rate.
         writer.flush()?;
-        self.shelf.state().present = Some(file.clone());
+        self.files.state().present = Some(file.clone());
         let (began, channels, open) = (Instant::now(), BTreeMap::new(), Vec::new());
-        self.present = Some(Present { writer, syncer, file, began, channels, open });
+        self.present = Some(OpenRecording { writer, syncer, file, began, channels, open });
         Ok(())
     }
 
@@ -274,12 +274,12 @@ impl Store {
 
     fn fail(&mut self, error: &RecordingError) {
         let Some(present) = self.present.take() else { return };
-        self.shelf.state().present = None;
+        self.files.state().present = None;
         self.ledger.problem(format!("{}: {error}", present.file.display()));
         for (track, number, _) in &present.open {
             self.ledger.dropped(track, *number);
         }
-        let Present { writer, syncer, file, .. } = present;
+        let OpenRecording { writer, syncer, file, .. } = present;
         drop((writer, syncer));
         // What it has can be read, and it goes when its time comes: a full disk has room again then.
         self.keep(Kept::of(file));
@@ -324,8 +324,8 @@ impl Store {
     /// Writes the index of the present file; the next sample begins another one.
     fn finish(&mut self) {
         let Some(present) = self.present.take() else { return };
-        self.shelf.state().present = None;
-        let Present { writer, syncer, file, .. } = present;
+        self.files.state().present = None;
+        let OpenRecording { writer, syncer, file, .. } = present;
         if let Err(error) = writer.finish() {
             self.ledger.problem(format!("{}: the index is missing: {error}", file.display()));
         }
@@ -336,7 +336,7 @@ impl Store {
 
     /// Keeps a file for as long as it is to be kept.
     fn keep(&mut self, kept: Kept) {
-        self.shelf.state().kept.push(kept.clone());
+        self.files.state().kept.push(kept.clone());
         self.finished.push_back((kept, Instant::now()));
         self.forget_old();
     }
@@ -356,13 +356,13 @@ impl Store {
                 self.ledger.problem(format!("{} cannot be removed: {error}", oldest.file.display()));
             }
             let gone = oldest.file.clone();
-            self.shelf.state().kept.retain(|kept| kept.file != gone);
+            self.files.state().kept.retain(|kept| kept.file != gone);
             self.finished.pop_front();
         }
     }
 }
 
-impl Present {
+impl OpenRecording {
     fn put(&mut self, entry: &Entry) -> Result<(), RecordingError> {
         if let Some(event) = &entry.event {
             self.writer.event(entry.times, event)?;
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_under_the_first_name_is_no_reason_for_another() {
+    fn an_existing_first_file_is_refused_without_another_name() {
         let (_folder, file) = place();
         std::fs::write(&file, "old").unwrap();
         let made = Store::new(
@@ -478,10 +478,10 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_failed_is_on_the_shelf() {
+    fn a_failed_recording_file_is_listed() {
         let (_folder, file) = place();
         let mut store = store(StorageOptions::in_file(file.clone()));
         store.fail(&RecordingError::Io(ErrorKind::StorageFull.into()));
-        assert_eq!(store.shelf.all().iter().map(|kept| &kept.file).collect::<Vec<_>>(), [&file]);
+        assert_eq!(store.files.all().iter().map(|kept| &kept.file).collect::<Vec<_>>(), [&file]);
     }
 }

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn lies_are_refused() {
+    fn type_texts_that_do_not_describe_the_type_are_refused() {
         let name = "dunlin::recorder::Event";
         for text in [
             &b"struct Other { long x; };"[..],

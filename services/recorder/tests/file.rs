@@ -66,7 +66,7 @@ fn rewritten(octets: &[u8], selection: &Selection) -> Result<(Vec<u8>, Ending), 
 }
 
 #[test]
-fn what_is_written_is_read_from_any_time_on() {
+fn a_recording_is_read_from_any_time_on() {
     for compression in ALL {
         let octets = recording(10, compression);
         let opened = Recording::new(Cursor::new(&octets)).unwrap();
@@ -178,7 +178,7 @@ fn file(parts: &[Vec<u8>]) -> Vec<u8> {
 }
 
 #[test]
-fn lies_about_lengths_are_told_and_cost_nothing() {
+fn false_lengths_in_a_recording_are_reported_without_allocation() {
     let huge = [
         record(6, u64::MAX, b""),
         record(6, 1 << 40, &[0; 100]),
@@ -204,7 +204,7 @@ fn lies_about_lengths_are_told_and_cost_nothing() {
 }
 
 #[test]
-fn bombs_are_refused_and_the_rest_is_read() {
+fn decompression_bombs_are_refused_and_the_rest_is_read() {
     let good = recording(1, Compression::None);
     let good = &good[8 + 9 + usize::from(good[9])..];
     let lies = [
@@ -222,7 +222,7 @@ fn bombs_are_refused_and_the_rest_is_read() {
 }
 
 #[test]
-fn an_index_that_lies_is_told() {
+fn a_false_index_of_a_recording_is_reported() {
     let octets = recording(3, Compression::None);
     let whole = Recording::new(Cursor::new(&octets)).unwrap();
     let place = whole.contents().chunks[1];

@@ -210,7 +210,7 @@ fn a_file_that_failed_goes_when_it_is_not_kept_any_longer() {
 }
 
 #[test]
-fn what_comes_while_it_is_paused_is_left_out() {
+fn samples_received_while_paused_are_not_recorded() {
     let (place, disk) = (Place::new("pause"), Disk::default());
     let recorder = start(&place, &disk, 1 << 20, WhenFull::Drop);
     let writer = track_writer(&place, 0, "Square");
@@ -229,7 +229,7 @@ fn what_comes_while_it_is_paused_is_left_out() {
 }
 
 #[test]
-fn instances_beyond_the_limit_are_told() {
+fn instances_beyond_the_limit_are_reported() {
     let place = Place::new("instances");
     let mut options = Options::new(0, StorageOptions::in_file(place.path("loss.mcap").into()));
     options.config = Some(place.config());

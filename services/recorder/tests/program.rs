@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::BufReader;
 
 #[test]
-fn what_is_replayed_is_recorded_as_it_was_first() {
+fn a_replayed_recording_is_recorded_identically() {
     let place = Place::new("again");
     let (first, second) = (place.path("first.mcap"), place.path("second.mcap"));
     let recorder = place.start("record", &["-o", &first]);
@@ -169,7 +169,7 @@ fn files_are_split_and_the_oldest_go() {
 }
 
 #[test]
-fn a_file_that_cannot_be_begun_is_told_by_the_exit_code() {
+fn a_recording_that_cannot_be_created_sets_the_exit_code() {
     let place = Place::new("full");
     // It takes what the recorder begins with into its buffer, and nothing.
     let output = place.program("record", &["-o", "/dev/full"]).output().unwrap();
@@ -178,7 +178,7 @@ fn a_file_that_cannot_be_begun_is_told_by_the_exit_code() {
 }
 
 #[test]
-fn wrong_files_are_told() {
+fn wrong_files_are_reported() {
     let place = Place::new("wrong");
     let none = place.path("none.mcap");
     std::fs::write(&none, b"this is no recording").unwrap();
@@ -199,7 +199,7 @@ fn wrong_files_are_told() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_by_the_exit_code_unless_it_lies_behind_the_end() {
+fn unreadable_parts_of_a_recording_set_the_exit_code() {
     let place = Place::new("damaged");
     let file = place.path("damaged.mcap");
     let recorder = place.start("record", &["-o", &file]);

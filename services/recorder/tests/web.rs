@@ -148,7 +148,7 @@ fn the_page_shows_stops_and_cuts() {
 }
 
 #[test]
-fn strangers_get_nothing() {
+fn requests_from_other_sites_are_refused() {
     let place = Place::new("web-strangers");
     let page = Page::open(&place, &place.path("run.mcap"), &[]);
     let foreign = "Origin: http://evil.example\r\n";

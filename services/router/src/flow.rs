@@ -2,7 +2,7 @@
 
 use crate::config::RouteConfig;
 use crate::instances::{Instances, Verdict};
-use crate::known::{KnownSources, Sources, Standing, Wanted};
+use crate::known::{KnownSources, SourceKind, Sources, Wanted};
 use crate::origins::Origins;
 use crate::requests::Requests;
 use crate::stats::{Dropped, FlowStats};
@@ -59,7 +59,7 @@ struct Core {
 }
 
 /// The input of a flow that ends, for the one that takes its place: its writers notice nothing.
-pub(crate) struct Handed {
+pub(crate) struct TransferredInput {
     pub(crate) subscriber: Subscriber,
     input: DataReader<SerializedData>,
     had: Origins,
@@ -142,20 +142,20 @@ impl Flow {
     }
 
     /// Gives the input to another flow. What has arrived still passes here; what comes from now on is the other one's.
-    pub(crate) fn hand_over(&self) -> Option<Handed> {
+    pub(crate) fn transfer_input(&self) -> Option<TransferredInput> {
         let mut core = self.core();
         let input = core.input.take()?;
         let _ = input.take_into(usize::MAX, &mut core.batch);
         core.judge_all(&input);
         self.ready.store(true, Ordering::SeqCst);
-        Some(Handed { subscriber: core.ends.subscriber.clone(), input, had: core.had.clone() })
+        Some(TransferredInput { subscriber: core.ends.subscriber.clone(), input, had: core.had.clone() })
     }
 
     /// Begins with the input of another flow.
-    pub(crate) fn take_over(self: &Arc<Self>, handed: Handed) {
-        self.core().had = handed.had;
-        handed.input.set_listener(self.listener(), StatusMask::DATA_AVAILABLE);
-        self.begin(handed.input);
+    pub(crate) fn take_over(self: &Arc<Self>, transferred: TransferredInput) {
+        self.core().had = transferred.had;
+        transferred.input.set_listener(self.listener(), StatusMask::DATA_AVAILABLE);
+        self.begin(transferred.input);
     }
 
     /// Takes nothing new any more. What has arrived still passes.
@@ -318,8 +318,8 @@ impl Core {
     /// Passes on the next sample of the batch.
     fn pass_one(&mut self, input: Option<&DataReader<SerializedData>>, now: WallTime) -> Passed {
         let Some(info) = self.batch.get(self.next).map(|sample| sample.info) else { return Passed::Done };
-        let standing = self.sources.standing(input, info.publication_handle);
-        let is_ours = standing == Standing::Ours;
+        let kind_of_source = self.sources.kind_of_source(input, info.publication_handle);
+        let is_ours = kind_of_source == SourceKind::Ours;
         let Some(sample) = self.batch.get(self.next) else { return Passed::Done };
         match (&sample.data, info.instance_state) {
             (Some(data), _) if is_ours => {
@@ -331,7 +331,7 @@ impl Core {
                 let data = data.clone();
                 self.yield_instance(&info, data)
             }
-            (Some(_), _) if standing == Standing::Unknown => self.leave_out(Dropped::UnknownWriter),
+            (Some(_), _) if kind_of_source == SourceKind::Unknown => self.leave_out(Dropped::UnknownWriter),
             (Some(_), _) => Passed::Done,
             (None, InstanceState::NotAliveDisposed) if is_ours => self.end_instance(&info, true),
             (None, InstanceState::NotAliveNoWriters) if is_ours || info.sequence_number.0 == 0 => {
@@ -344,7 +344,7 @@ impl Core {
     /// Finds out whose the samples of the batch are.
     fn judge_all(&mut self, input: &DataReader<SerializedData>) {
         for sample in self.batch.iter().skip(self.next) {
-            self.sources.standing(Some(input), sample.info.publication_handle);
+            self.sources.kind_of_source(Some(input), sample.info.publication_handle);
         }
     }
 

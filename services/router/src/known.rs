@@ -30,7 +30,7 @@ pub(crate) struct Wanted {
 
 /// What a writer is to a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Standing {
+pub(crate) enum SourceKind {
     Ours,
     /// It is of another kind.
     Other,
@@ -42,7 +42,7 @@ pub(crate) struct KnownSources {
     wanted: Wanted,
     planned: Sources,
     /// What was found out of writers since there was a plan last.
-    heard: BTreeMap<Guid, Standing>,
+    heard: BTreeMap<Guid, SourceKind>,
     /// Sources that are in the plan no longer, and since when.
     left: BTreeMap<Guid, WallTime>,
     /// The writer of the last sample that was one of the sources.
@@ -60,7 +60,9 @@ impl KnownSources {
         if self.planned == *sources && self.heard.is_empty() {
             return;
         }
-        let ours = |(writer, standing): (Guid, Standing)| (standing == Standing::Ours).then_some(writer);
+        let ours = |(writer, kind_of_source): (Guid, SourceKind)| {
+            (kind_of_source == SourceKind::Ours).then_some(writer)
+        };
         let heard = std::mem::take(&mut self.heard).into_iter().filter_map(ours);
         let before = std::mem::replace(&mut self.planned, sources.clone()).writers;
         let left = before.into_iter().chain(heard).filter(|writer| !sources.writers.contains(writer));
@@ -77,44 +79,44 @@ impl KnownSources {
     }
 
     /// Whose a sample is; the input tells of writers that the plan does not have.
-    pub(crate) fn standing(
+    pub(crate) fn kind_of_source(
         &mut self,
         input: Option<&DataReader<SerializedData>>,
         writer: InstanceHandle,
-    ) -> Standing {
+    ) -> SourceKind {
         let guid = writer.to_guid();
         if guid == self.recent {
-            return Standing::Ours;
+            return SourceKind::Ours;
         }
-        let standing =
-            if self.planned.writers.contains(&guid) { Standing::Ours } else { self.outside(input, writer) };
-        if standing == Standing::Ours {
+        let kind_of_source =
+            if self.planned.writers.contains(&guid) { SourceKind::Ours } else { self.outside(input, writer) };
+        if kind_of_source == SourceKind::Ours {
             self.recent = guid;
         }
-        standing
+        kind_of_source
     }
 
-    fn outside(&mut self, input: Option<&DataReader<SerializedData>>, writer: InstanceHandle) -> Standing {
+    fn outside(&mut self, input: Option<&DataReader<SerializedData>>, writer: InstanceHandle) -> SourceKind {
         let guid = writer.to_guid();
-        if let Some(standing) = self.heard.get(&guid) {
-            return *standing;
+        if let Some(kind_of_source) = self.heard.get(&guid) {
+            return *kind_of_source;
         }
         let data = input.and_then(|input| input.matched_publication_data(writer).ok());
-        let standing = match data {
+        let kind_of_source = match data {
             Some(data) => {
                 let wanted = &self.wanted.kind;
                 let kind = Kind::of(&self.wanted.config, (wanted.route, wanted.to), &data);
                 let is_ours = kind.is_ok_and(|kind| kind.key == wanted.key && kind.path == wanted.path);
-                if is_ours { Standing::Ours } else { Standing::Other }
+                if is_ours { SourceKind::Ours } else { SourceKind::Other }
             }
-            None if self.left.contains_key(&guid) => Standing::Ours,
-            None => Standing::Unknown,
+            None if self.left.contains_key(&guid) => SourceKind::Ours,
+            None => SourceKind::Unknown,
         };
         // Those of which nothing is known are not remembered: their name may be another's later.
-        if standing != Standing::Unknown && self.heard.len() < MOST {
-            self.heard.insert(guid, standing);
+        if kind_of_source != SourceKind::Unknown && self.heard.len() < MOST {
+            self.heard.insert(guid, kind_of_source);
         }
-        standing
+        kind_of_source
     }
 
     /// Whether a writer writes to the output's topic itself.

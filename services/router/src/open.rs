@@ -1,7 +1,7 @@
 //! The entities of a flow.
 
 use crate::config::{Limits, RouteConfig, RouterConfig};
-use crate::flow::{Ends, Flow, Handed};
+use crate::flow::{Ends, Flow, TransferredInput};
 use crate::kind::Kind;
 use crate::known::{Sources, Wanted};
 use crate::requests::Requests;
@@ -53,7 +53,7 @@ impl Opening<'_> {
         wake: &Arc<GuardCondition>,
         inline: bool,
         sources: &Sources,
-        handed: Option<Handed>,
+        transferred: Option<TransferredInput>,
     ) -> Result<Arc<Flow>, CannotOpen> {
         let ty = self.known_type()?;
         let output = self.output_topic(ty.as_ref())?;
@@ -64,8 +64,8 @@ impl Opening<'_> {
         let writer = publisher
             .create_datawriter(&output, &self.kind.writer)
             .map_err(because("the output cannot be created"))?;
-        let subscriber = match &handed {
-            Some(handed) => handed.subscriber.clone(),
+        let subscriber = match &transferred {
+            Some(transferred) => transferred.subscriber.clone(),
             None => self
                 .from
                 .create_subscriber(&self.subscriber_qos())
@@ -82,8 +82,8 @@ impl Opening<'_> {
             (requests, Arc::clone(wake), inline),
         );
         flow.set_sources(sources);
-        match handed {
-            Some(handed) => flow.take_over(handed),
+        match transferred {
+            Some(transferred) => flow.take_over(transferred),
             None => flow.begin(self.reader(&subscriber, &self.input(ty.as_ref())?, &flow)?),
         }
         Ok(flow)

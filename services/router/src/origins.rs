@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn remembered_origins_are_bounded() {
         let mut origins = Origins::default();
         for number in 0..2000 {
             origins.note(sample(1, number * 2));

@@ -406,8 +406,8 @@ impl Router {
         let opening = Opening { config, route: rule, kind, from, to, writer, number };
         let inline = self.forwarding == Forwarding::Inline;
         let former = self.replaced.get(&key).filter(|it| opening.goes_on_with(&it.flow, &it.rule));
-        let handed = former.and_then(|it| it.flow.hand_over());
-        let opened = opening.open(&self.requests, &self.wake, inline, &wanted.sources, handed);
+        let transferred = former.and_then(|it| it.flow.transfer_input());
+        let opened = opening.open(&self.requests, &self.wake, inline, &wanted.sources, transferred);
         match opened {
             Ok(flow) => {
                 let (rule, writers) = (rule.clone(), wanted.sources.writers.len());

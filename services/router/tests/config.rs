@@ -24,7 +24,7 @@ fn the_examples_are_understood() {
 }
 
 #[test]
-fn mistakes_are_told_with_line_and_remedy() {
+fn configuration_errors_name_line_and_remedy() {
     for (text, wanted) in [
         ("name = ", "gate.toml:1: not valid TOML"),
         ("participant.a.domain = 0\n[[route]]\nfrom = \"a\"\nto = \"a\"", "needs name ="),

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_key_is_refused() {
+    fn invalid_key_expressions_are_refused() {
         for topic in ["a//b", "/a", "a/", "a*", "$x", "a?b", "a#b", "@a", "a/@adv/b", "a§b"] {
             assert!(key(Convention::Dds, None, topic, "").is_err(), "{topic}");
         }

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_for_good_is_counted() {
+    fn samples_lost_for_good_are_counted() {
         let (mut source, mut ready) = (Source::new(false, ROOM), Ready::default());
         source.live(change(1), &mut ready.0);
         source.live(change(6), &mut ready.0);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_is_asked_for_again() {
+    fn samples_beyond_the_buffer_are_requested_again() {
         let (mut source, mut ready) = (Source::new(false, ROOM), Ready::default());
         source.live(change(1), &mut ready.0);
         for number in 3..9 {

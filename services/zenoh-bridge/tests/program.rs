@@ -34,7 +34,7 @@ fn check_looks_and_tells_the_line() {
 }
 
 #[test]
-fn every_mistake_is_told_with_what_to_do() {
+fn every_configuration_error_names_its_remedy() {
     let cases = [
         (SITE.replace("name = \"x\"", ""), "needs name"),
         (SITE.replace("name = \"x\"", "name = \"a/b\""), "1 to 64 octets without /"),
@@ -69,7 +69,7 @@ fn site(place: &Place) -> PathBuf {
 }
 
 #[test]
-fn it_tells_its_counters_and_ends_when_asked() {
+fn counters_are_printed_and_a_signal_ends_the_program() {
     for signal in ["-TERM", "-INT"] {
         let place = Place::new("zenoh-ends");
         let file = site(&place);
@@ -81,7 +81,7 @@ fn it_tells_its_counters_and_ends_when_asked() {
 }
 
 #[test]
-fn a_full_standard_error_ends_nothing() {
+fn a_full_standard_error_does_not_end_the_bridge() {
     let place = Place::new("zenoh-full");
     let file = site(&place);
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
@@ -97,7 +97,7 @@ fn a_full_standard_error_ends_nothing() {
 }
 
 #[test]
-fn an_endpoint_that_is_taken_is_told() {
+fn an_endpoint_in_use_is_reported() {
     let place = Place::new("zenoh-taken");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn each_bound_is_looked_at() {
+    fn each_bound_of_an_attack_is_checked() {
         assert!(broken(|_| ()).is_empty());
         assert!(broken(|seen| seen.octets_out = 300).is_empty());
         let changes: [fn(&mut Seen); 10] = [
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_not_silent() {
+    fn losses_counted_by_the_reader_are_not_silent() {
         let bound = Bound { loss: Loss::Told, ..Bound::USUAL };
         let mut after = seen();
         (after.lost, after.reader.told) = (5, 4);

@@ -390,7 +390,7 @@ impl Field {
     /// # Errors
     /// When they do not.
     pub fn peer(&mut self) -> Result<Peer> {
-        let mut peer = self.stranger()?;
+        let mut peer = self.unverified_peer()?;
         peer.be_verified(self.left())?;
         Ok(peer)
     }
@@ -399,7 +399,7 @@ impl Field {
     ///
     /// # Errors
     /// When there is no socket.
-    pub fn stranger(&mut self) -> Result<Peer> {
+    pub fn unverified_peer(&mut self) -> Result<Peer> {
         self.peers += 1;
         Peer::new(self.places, self.peers, Arc::clone(&self.traffic))
     }

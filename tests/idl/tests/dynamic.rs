@@ -135,7 +135,7 @@ fn defaults_are_those_of_types() {
 }
 
 #[test]
-fn types_whose_members_cannot_be_told_apart_are_refused() {
+fn types_with_ambiguous_member_ids_are_refused() {
     let (graph, index) = dunlin_xtypes::from_description(description::<test::Primitives>());
     let changed = |change: fn(&mut [Member])| {
         let (mut graph, mut definition) = (graph.clone(), graph.get(index).unwrap().clone());

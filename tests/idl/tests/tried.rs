@@ -120,7 +120,7 @@ fn elements_that_do_not_fit_become_others() {
 
 /// Without an annotation the sample is refused.
 #[test]
-fn what_is_not_tried_is_discarded() {
+fn samples_with_an_invalid_value_are_discarded_without_try_construct() {
     let mut sent = wide("Elements");
     sent.set("far", colors(&[2])).unwrap();
     assert!(matches!(read::<Elements>(&sent), Err(CdrError::UnknownEnumValue { value: 2, .. })));

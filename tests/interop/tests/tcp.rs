@@ -125,7 +125,7 @@ fn fast_dds_connects_and_reads() -> Result<()> {
 /// (`Told` in runtime/tcp/src/engine/connection.rs).
 #[test]
 #[ignore = "needs the peers: make interop"]
-fn fast_dds_that_overlooks_that_it_is_bound_is_told_again() -> Result<()> {
+fn a_bind_response_is_repeated_to_fast_dds() -> Result<()> {
     let peers = std::env::var("INTEROP_PEERS")?;
     let slow = format!("{peers}/fastdds/libslow_main_thread.so");
     ensure!(std::path::Path::new(&slow).exists(), "{slow} is missing: run `make interop`");

@@ -79,7 +79,7 @@ struct NewShape {
 
 #[test]
 #[ignore = "needs the peers: make interop"]
-fn what_could_not_be_read_does_not_match() -> Result<()> {
+fn unassignable_types_do_not_match() -> Result<()> {
     let participant = participant(144, &capture("cyclone-other-type"))?;
     let topic = participant.create_topic::<NewShape>("Square", &TopicQos::default())?;
     let qos = DataReaderQos::default().reliable().transient_local().keep_all();

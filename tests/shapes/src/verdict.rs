@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_are_shown_as_the_list_writes_them() {
+    fn verdicts_are_printed_as_in_the_list() {
         let shown =
             [Verdict::Ok, Verdict::NotMatched, Verdict::ByInstance].map(|verdict| verdict.to_string());
         assert_eq!(shown, ["ok", "not-matched", "by-instance"]);

@@ -50,7 +50,7 @@ impl Seen {
 }
 
 #[test]
-fn some_seeds_hold_and_servers_and_daemons_die_in_them() {
+fn random_architectures_survive_dying_servers_and_daemons() {
     let (mut centralised, mut federated) = (Seen::default(), Seen::default());
     for seed in [1, 2].into_iter().flat_map(|generation| (1..=SEEDS).map(move |n| seed(generation, n))) {
         let (scenario, outcome) = (generate(seed), holds(seed));
@@ -130,7 +130,7 @@ fn the_same_seed_gives_the_same_run() {
 }
 
 #[test]
-fn who_has_lost_the_hubs_is_one_among_equals() {
+fn without_hubs_a_random_scenario_is_decentralised() {
     for number in 1..=50 {
         let scenario = generate(seed(1, number));
         let hubs = scenario.nodes.iter().enumerate().filter(|(_, node)| node.is_hub());

@@ -27,7 +27,7 @@ fn fails(seed: Seed, failure: &Failure) -> ! {
 }
 
 #[test]
-fn some_seeds_hold() {
+fn the_first_seeds_of_each_generation_pass() {
     let seeds = |generation| (1..=15).map(move |number| Seed { generation, number });
     for seed in seeds(1).chain(seeds(2)) {
         let result = run_seed(seed, &Switches::default());
@@ -119,7 +119,7 @@ fn each_kind_of_fault_does_something_in_small_scenarios_too() {
 }
 
 #[test]
-fn what_the_second_generation_adds_does_something() {
+fn scenario_parts_of_the_second_generation_have_an_effect() {
     let mut counts: BTreeMap<Class, u64> = BTreeMap::new();
     let (mut shown, mut withheld, mut by_several, mut broken, mut through_memory) = (0, 0, 0, 0, 0);
     let hostile = HOSTILE + 1..=HOSTILE + 30;
@@ -206,7 +206,7 @@ fn every_policy_keeps_some_pair_apart() {
 }
 
 #[test]
-fn what_is_switched_off_does_not_happen() {
+fn switched_off_scenario_parts_do_not_happen() {
     let switches: Switches = "loss,pause,node0,endpoint1,fault2".parse().expect("all of it exists");
     assert_eq!(switches.to_string().parse::<Switches>().ok(), Some(switches.clone()));
     for seed in 1..=50 {

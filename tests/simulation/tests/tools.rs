@@ -131,7 +131,7 @@ fn repetition(printed: &str) -> &str {
 }
 
 #[test]
-fn what_is_smallest_is_printed_with_a_line_that_repeats_it() {
+fn a_minimised_scenario_is_printed_with_its_command() {
     let needed = needed();
     let judge = |scenario: &Scenario| never_delivered(scenario, &needed);
     let (holds, printed) = cli(&format!("minimise {}", needed.seed), &judge);
@@ -189,7 +189,7 @@ fn a_generation_is_taken_wherever_a_seed_is() {
 }
 
 #[test]
-fn a_new_failure_is_printed_with_the_line_that_the_list_of_failed_seeds_needs() {
+fn a_new_failure_is_printed_with_its_line_for_the_list_of_failed_seeds() {
     let judge = |_: &Scenario| fails_with("wrong", "all of it".into());
     let (_, printed) = cli("campaign --first 1:7 --seeds 1", &judge);
     let line = known::line(Seed { generation: 1, number: 7 }, &commit(), "wrong");

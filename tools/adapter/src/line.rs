@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_printed_adapter_line_parses_to_the_same() {
         let line = Line::new("open").with("topic", "a b%c\n").with("payload", 64).with("x.wait", "spin");
         let read: Line = line.to_string().parse().unwrap();
         assert_eq!(line.to_string(), "open topic=a%20b%25c%0A payload=64 x.wait=spin");
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_says_so() {
+    fn malformed_adapter_lines_are_refused() {
         for text in ["", "open payload", "open a=%zz", "open a=%4", "open a=%ff", "open a=%é"] {
             assert!(text.parse::<Line>().is_err(), "{text:?}");
         }

@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_while_a_write_goes_on_counts_from_when_it_was_due() {
+    fn latency_of_delayed_writes_counts_from_their_due_time() {
         let held = 20_000_000;
         let stubborn = Stubborn { held, seen: Mutex::default() };
         let time = Duration::from_secs(60);

@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_what_it_is_by_definition() {
+    fn mean_and_standard_deviation_by_definition() {
         let mut spread = Spread::default();
         assert_eq!(spread.summary(), None);
         [2, 4, 4, 4, 5, 5, 7, 9].into_iter().for_each(|nanos| spread.add(nanos));

@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_change_nothing_is_refused() {
+    fn bench_options_without_effect_are_refused() {
         for (words, why) in [
             ("run throughput --readers 4", "--readers: no measure of this run takes it"),
             ("run throughput --kinds throughput --count 5", "--count: of round trips; no measure"),

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn an_adapter_that_says_nonsense_is_told_apart() {
+    fn malformed_adapter_output_is_distinguished() {
         let said = |script: &str| format!("{:#}", heard(script).unwrap_err());
         assert_eq!(said("exit 0"), "script ended without an answer");
         assert_eq!(said("echo no library >&2"), "script ended without an answer; it said: no library");
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_can_be_told_from_what_is_broken() {
+    fn an_adapter_that_refuses_is_distinguished_from_a_broken_one() {
         assert!(heard("echo error text=x").unwrap_err().is::<Refused>());
         assert!(!heard("exit 1").unwrap_err().is::<Refused>());
     }

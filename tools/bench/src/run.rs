@@ -22,7 +22,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Domains of a run; each repetition takes the next, so that nobody meets a process that is about to end.
 const DOMAINS: std::ops::Range<u32> = 100..230;
 /// How long an adapter may take to say who it is.
-const GREETING: Duration = Duration::from_secs(20);
+const HELLO_TIMEOUT: Duration = Duration::from_secs(20);
 /// Attempts at what never works.
 const TRIES: usize = 2;
 
@@ -259,7 +259,7 @@ fn usable(scenario: &Scenario, adapters: &Adapters) -> Result<Usable> {
     };
     usable.scenario.implementations.clear();
     for contender in &scenario.implementations {
-        match greet(contender, adapters) {
+        match describe_adapter(contender, adapters) {
             Ok((command, description, can)) => {
                 usable.commands.push(command);
                 usable.descriptions.insert(contender.name.clone(), description);
@@ -283,14 +283,17 @@ fn usable(scenario: &Scenario, adapters: &Adapters) -> Result<Usable> {
     Ok(usable)
 }
 
-fn greet(contender: &Contender, adapters: &Adapters) -> Result<(Vec<OsString>, Description, Vec<Can>)> {
+fn describe_adapter(
+    contender: &Contender,
+    adapters: &Adapters,
+) -> Result<(Vec<OsString>, Description, Vec<Can>)> {
     let command = adapters.command(&contender.adapter)?;
     let mut adapter =
         Adapter::start(&contender.name, &Launch { command: command.clone(), ..Launch::default() })?;
     let question = Line::new("hello");
     let question =
         contender.options.iter().fold(question, |line, (key, value)| line.with(&format!("x.{key}"), value));
-    let hello = adapter.ask(&question, "hello", GREETING)?;
+    let hello = adapter.ask(&question, "hello", HELLO_TIMEOUT)?;
     let text = |name| shown(hello.text(name).unwrap_or("not described"));
     let can = hello.text("can").context("the adapter does not say what it can do")?;
     let can = can.split(',').filter(|word| !word.is_empty()).map(str::parse).collect::<Result<_>>()?;
@@ -346,7 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fails_twice_is_given_up_and_what_worked_once_is_not() {
+    fn a_cell_that_fails_twice_is_given_up() {
         let failed = || Repetition { failure: Some("silence".into()), ..Repetition::default() };
         assert!(!is_given_up(&[failed()]));
         assert!(is_given_up(&[failed(), failed()]));

@@ -529,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_says_where_and_why() {
+    fn invalid_scenarios_are_refused_with_their_position() {
         let refused = |from: &str, to: &str| {
             let text = SMALL.replace(from, to);
             assert_ne!(text, SMALL);

@@ -225,7 +225,7 @@ fn a_run_can_be_made_shorter() {
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_with_the_reason() {
+fn scenarios_that_cannot_run_are_refused_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |from: &str, to: &str, arguments: &[&str]| {
         assert!(SMALL.contains(from), "{from}");

@@ -536,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn contradictory_idl_options_are_refused() {
         let folder = folder();
         for words in [
             &["DIR/a.idl", "--out", "x"][..],

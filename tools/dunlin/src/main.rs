@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_imported_is_a_configuration_and_the_rest_is_reported() {
+    fn imported_xml_becomes_a_configuration_and_the_rest_is_reported() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("cyclonedds.xml");
         let text =

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_router_does_not_pass_on_is_told_with_the_reason() {
+    fn topics_that_a_router_does_not_pass_are_listed_with_the_reason() {
         let refused = RouterStatus {
             router: "gate".into(),
             route: "all".into(),

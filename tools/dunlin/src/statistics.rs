@@ -236,7 +236,7 @@ pub mod tests {
     }
 
     #[test]
-    fn nobody_tells_of_others_and_nobody_tells_without_end() {
+    fn statistics_count_only_for_their_sender_and_are_bounded() {
         let (victim, stranger) = (Guid::from_bytes([1; 16]), Guid::from_bytes([2; 16]));
         let mut all = AllTold::new();
         given(&mut all, (victim, stranger), (1, 1));
@@ -257,7 +257,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_is_old_is_not_told() {
+    fn stale_statistics_are_not_shown() {
         let at = Instant::now();
         let period = 1_000_000_000;
         let told = Told { now: EntityStatistics { period, ..EntityStatistics::default() }, before: None, at };

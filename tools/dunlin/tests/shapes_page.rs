@@ -78,7 +78,7 @@ fn receives(view: &Value, color: &str, state: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_one_page_publishes_another_shows_until_it_is_removed() {
+async fn shapes_of_one_page_show_on_another_until_they_are_removed() {
     let domain = 60 + std::process::id() % 30;
     let (mut one, mut other) = (Page::open(domain).await, Page::open(domain).await);
     let settings = json!({ "exclusive": true, "strength": 2, "history": 4 });

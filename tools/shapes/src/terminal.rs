@@ -165,7 +165,7 @@ mod tests {
 
     /// A stranger's sample may have any numbers and any name.
     #[test]
-    fn what_strangers_send_is_drawn_without_harm() {
+    fn hostile_samples_are_drawn_within_the_board() {
         let mut shapes = Vec::new();
         for topic in ["Square", "Circle", "Triangle"] {
             for place in [(i32::MIN, i32::MIN), (i32::MAX, i32::MAX), (0, i32::MIN), (120, 120)] {

@@ -137,7 +137,7 @@ fn both_roles_end_in_order_while_they_talk() {
 }
 
 #[test]
-fn what_it_cannot_do_it_says() {
+fn failures_are_named_and_set_the_exit_code() {
     let run = |options: &[&str]| {
         let mut child = start(options);
         let mut text = String::new();

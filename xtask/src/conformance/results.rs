@@ -154,7 +154,7 @@ test why::tests::of_a_binary ... ok
     }
 
     #[test]
-    fn what_failed_or_did_not_run_is_said() {
+    fn tests_that_failed_or_did_not_run_are_reported() {
         for (file, test, what) in [
             ("xtask/src/conformance.rs", "fails", "failed"),
             ("api/dunlin/tests/exchange.rs", "twice", "failed"),

@@ -289,7 +289,7 @@ fn profiles_that_would_take_hours_to_try_are_refused() {
 }
 
 #[test]
-fn what_is_no_configuration_is_refused() {
+fn files_of_no_known_configuration_are_refused() {
     let fails = |text: &str| Import::from_xml(text).unwrap_err().to_string();
     assert!(fails("<html/>").contains("<html>"));
     assert!(fails("<dds>").contains("cannot read the XML"));

@@ -150,7 +150,7 @@ fn values_that_do_not_fit_are_refused_with_what_was_expected() {
 }
 
 #[test]
-fn all_problems_are_told_at_once_but_not_without_end() {
+fn all_configuration_errors_are_reported_at_once_up_to_a_bound() {
     let error = Config::from_toml("f", "[network]\na1 = 1\nipv6 = 3\n[fault]\nseed = -1").unwrap_err();
     assert_eq!(error.problems().len(), 3);
     let many: String = (0..1_000).map(|n| format!("key{n} = 1\n")).collect();
@@ -214,7 +214,7 @@ fn the_file_is_the_one_named_or_the_one_in_the_directory() {
 }
 
 #[test]
-fn what_is_printed_is_a_file_that_means_the_same() {
+fn a_printed_configuration_parses_to_the_same_values() {
     let mut config = Config::default();
     for (key, value) in
         [("network.interfaces", "a\"b,c"), ("fault.loss", "0.5%"), ("network.send_buffer", "3MiB")]

@@ -77,7 +77,7 @@ fn type_consistency_is_set_field_by_field() {
 }
 
 #[test]
-fn what_is_printed_reads_back() {
+fn printed_profiles_parse_to_the_same_values() {
     let config = Config::from_toml("f.toml", FILE).unwrap();
     let again = Config::from_toml("g.toml", &config.effective().to_string()).unwrap();
     assert_eq!(again.profiles.to_string(), config.profiles.to_string());

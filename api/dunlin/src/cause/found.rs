@@ -3,7 +3,7 @@
 use super::Cause;
 use crate::process::{ProcessInfo, who};
 use dunlin_core::{Guid, GuidPrefix, Locator};
-use dunlin_discovery::{Locators, ParticipantData, Standing, Survey};
+use dunlin_discovery::{Locators, ParticipantData, ParticipantState, Survey};
 
 /// Where a participant says that its endpoints receive.
 pub(crate) fn announced(survey: &Survey, prefix: GuidPrefix) -> Vec<Locator> {
@@ -33,7 +33,7 @@ impl Cause {
     }
 
     /// A participant whose groups are silent.
-    pub(crate) fn multicast(standing: &Standing) -> Self {
+    pub(crate) fn multicast(standing: &ParticipantState) -> Self {
         let Locators { metatraffic_multicast, default_multicast, .. } = &standing.announced;
         let groups = metatraffic_multicast.iter().chain(default_multicast).copied().collect();
         Self::Multicast { participant: described(&standing.data), groups }

@@ -2,7 +2,7 @@
 
 use crate::cause::Barrier;
 use dunlin_core::{Locator, are_on_one_host};
-use dunlin_discovery::{EndpointLocators, Locators, Standing};
+use dunlin_discovery::{EndpointLocators, Locators, ParticipantState};
 use std::net::IpAddr;
 
 /// An endpoint of another participant.
@@ -19,8 +19,8 @@ pub(super) struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    pub(super) const fn new(standing: &'a Standing, own: Option<&'a EndpointLocators>) -> Self {
-        let Standing { announced, verified, same_host, .. } = standing;
+    pub(super) const fn new(standing: &'a ParticipantState, own: Option<&'a EndpointLocators>) -> Self {
+        let ParticipantState { announced, verified, same_host, .. } = standing;
         Self { announced, verified: *verified, same_host: *same_host, own }
     }
 

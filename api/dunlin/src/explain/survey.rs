@@ -9,7 +9,7 @@ use crate::process::ProcessInfo;
 use crate::reader_inner::ReaderInner;
 use crate::writer_inner::WriterInner;
 use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, VendorId};
-use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, Standing, Survey};
+use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, ParticipantState, Survey};
 use dunlin_engine::Misbehaved;
 use std::sync::Arc;
 
@@ -146,7 +146,7 @@ impl<'a> View<'a> {
         }
     }
 
-    fn standing(&self, prefix: GuidPrefix) -> Option<&Standing> {
+    fn standing(&self, prefix: GuidPrefix) -> Option<&ParticipantState> {
         self.survey.participants.iter().find(|standing| standing.data.guid_prefix == prefix)
     }
 
@@ -315,16 +315,17 @@ impl<'a> View<'a> {
             // What others announce fits. Whether it arrives shows here in part: who does not answer may read or write the
             // topic too, and groups that are silent here may be silent there.
             let concerned =
-                |standing: &Standing| pairs.iter().any(|pair| pair.is_of(standing.data.guid_prefix));
+                |standing: &ParticipantState| pairs.iter().any(|pair| pair.is_of(standing.data.guid_prefix));
             self.unheard(concerned, &mut causes);
         }
         Explanation { domain: self.participant.domain, topic: topic.to_owned(), pairs, causes }
     }
 
     /// Participants that do not answer, and those `concerned` of which nothing comes that is sent to groups.
-    fn unheard(&self, concerned: impl Fn(&Standing) -> bool, causes: &mut Vec<Cause>) {
+    fn unheard(&self, concerned: impl Fn(&ParticipantState) -> bool, causes: &mut Vec<Cause>) {
         let (now, participants) = (self.participant.now(), &self.survey.participants);
-        let silent = |standing: &&Standing| !standing.verified && now.since(standing.since) >= TIME_TO_ANSWER;
+        let silent =
+            |standing: &&ParticipantState| !standing.verified && now.since(standing.since) >= TIME_TO_ANSWER;
         causes.extend(participants.iter().filter(silent).map(one_sided));
         let deaf = participants.iter().filter(|standing| standing.groups_silent && concerned(standing));
         causes.extend(deaf.map(Cause::multicast));
@@ -371,7 +372,7 @@ fn is_reliable(writer: &DiscoveredWriter, reader: &DiscoveredReader) -> bool {
     writer.qos.reliability.kind == reliable && reader.qos.reliability.kind == reliable
 }
 
-fn one_sided(standing: &Standing) -> Cause {
+fn one_sided(standing: &ParticipantState) -> Cause {
     Cause::one_sided(&standing.data)
 }
 
@@ -392,7 +393,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_is_nearly_right_is_found() {
+    fn a_misspelt_topic_name_is_suggested() {
         let names: Vec<Arc<str>> = ["Square", "Circle", "Triangle", "A"].map(Arc::from).into();
         assert_eq!(similar("square", &names).as_deref(), Some("Square"));
         assert_eq!(similar("Squares", &names).as_deref(), Some("Square"));

@@ -36,7 +36,7 @@ struct State {
 }
 
 /// Listens to one topic.
-struct Ear {
+struct SideListener {
     shared: Arc<Shared>,
     side: usize,
 }
@@ -63,14 +63,14 @@ pub(super) fn readers_behind(
         );
         reader.rows = Some(Arc::downgrade(rows));
         let reader = Arc::new(reader);
-        let ear = Ear { shared: Arc::clone(&shared), side };
-        reader.set_listener(Some(Arc::new(ear)), StatusMask::DATA_AVAILABLE);
+        let listener = SideListener { shared: Arc::clone(&shared), side };
+        reader.set_listener(Some(Arc::new(listener)), StatusMask::DATA_AVAILABLE);
         reader
     };
     multi.plan.sides.iter().enumerate().map(behind).collect()
 }
 
-impl ErasedReaderListener for Ear {
+impl ErasedReaderListener for SideListener {
     fn call(&self, core: &Arc<ReaderInner>, _: StatusMask) {
         let mut state = lock(&self.shared.state);
         // Taken under the lock, so that samples enter the join in the order in which they are taken.

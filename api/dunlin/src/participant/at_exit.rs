@@ -17,13 +17,13 @@ const LONGEST: Duration = Duration::from_secs(3);
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Participants of the real machine that have not left yet, with the processes that have made them.
-static PRESENT: Mutex<Vec<Present>> = Mutex::new(Vec::new());
+static LIVE_PARTICIPANTS: Mutex<Vec<LiveParticipant>> = Mutex::new(Vec::new());
 /// One of them has left.
 static LEFT: Condvar = Condvar::new();
 /// The last process to make a participant.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
-struct Present {
+struct LiveParticipant {
     number: u64,
     process: u32,
     participant: Weak<ParticipantInner>,
@@ -46,12 +46,12 @@ impl Presence {
         REGISTERED.call_once(|| _ = dunlin_udp::at_exit(on_exit));
         let process = std::process::id();
         PROCESS.store(process, Relaxed);
-        lock(&PRESENT).push(Present { number: self.0, process, participant });
+        lock(&LIVE_PARTICIPANTS).push(LiveParticipant { number: self.0, process, participant });
     }
 
     /// It has said goodbye, or never will.
     pub(crate) fn end(&self) {
-        lock(&PRESENT).retain(|present| present.number != self.0);
+        lock(&LIVE_PARTICIPANTS).retain(|live| live.number != self.0);
         LEFT.notify_all();
     }
 }
@@ -65,18 +65,19 @@ extern "C" fn on_exit() {
     }
     let own = dunlin_driver::listeners_here();
     let began = Instant::now();
-    let is_here = |present: &&Present| present.process == process;
-    let here: Vec<_> = lock(&PRESENT).iter().filter(is_here).map(|it| it.participant.clone()).collect();
+    let is_here = |live: &&LiveParticipant| live.process == process;
+    let here: Vec<_> =
+        lock(&LIVE_PARTICIPANTS).iter().filter(is_here).map(|it| it.participant.clone()).collect();
     for participant in here {
         let work = move || end(&participant, own, began);
         if thread::Builder::new().name("dunlin-exit".into()).spawn(work).is_err() {
             return;
         }
     }
-    let mut present = lock(&PRESENT);
-    while present.iter().any(|present| is_here(&present)) {
+    let mut live = lock(&LIVE_PARTICIPANTS);
+    while live.iter().any(|live| is_here(&live)) {
         let Some(left) = LONGEST.checked_sub(began.elapsed()) else { return };
-        present = LEFT.wait_timeout(present, left).unwrap_or_else(PoisonError::into_inner).0;
+        live = LEFT.wait_timeout(live, left).unwrap_or_else(PoisonError::into_inner).0;
     }
 }
 

@@ -8,7 +8,7 @@ use crate::signal::Signal;
 use crate::topic::TopicInner;
 use crate::writer_inner::WriterInner;
 use dunlin_core::{EntityId, Guid, Misbehaviour};
-use dunlin_discovery::Trouble;
+use dunlin_discovery::DiscoveryProblem;
 use dunlin_driver::{EventSink, machine};
 use dunlin_engine::Event;
 use dunlin_qos::{DurabilityKind, ReliabilityKind};
@@ -40,13 +40,15 @@ fn find<T>(map: &RwLock<BTreeMap<EntityId, Weak<T>>>, id: EntityId) -> Option<Ar
     map.read().unwrap_or_else(PoisonError::into_inner).get(&id)?.upgrade()
 }
 
-fn trouble_cause(trouble: &Trouble) -> Cause {
-    match trouble {
-        Trouble::OneSided(participant) => Cause::one_sided(participant),
-        Trouble::GroupsSilent(standing) => Cause::multicast(standing),
-        Trouble::OtherDomain { count } => Cause::OtherDomain { announcements: *count },
-        Trouble::ParticipantsRefused { count } => Cause::Quota { participants: *count, endpoints: 0 },
-        Trouble::EndpointsRefused { count } => Cause::Quota { participants: 0, endpoints: *count },
+fn problem_cause(problem: &DiscoveryProblem) -> Cause {
+    match problem {
+        DiscoveryProblem::OneSided(participant) => Cause::one_sided(participant),
+        DiscoveryProblem::GroupsSilent(standing) => Cause::multicast(standing),
+        DiscoveryProblem::OtherDomain { count } => Cause::OtherDomain { announcements: *count },
+        DiscoveryProblem::ParticipantsRefused { count } => {
+            Cause::Quota { participants: *count, endpoints: 0 }
+        }
+        DiscoveryProblem::EndpointsRefused { count } => Cause::Quota { participants: 0, endpoints: *count },
     }
 }
 
@@ -175,8 +177,8 @@ impl Sink {
             Event::Misbehaviour { participant, what, count } => {
                 return self.why.misbehaviour(machine::mono(), *participant, *what, *count);
             }
-            Event::Trouble(trouble) => {
-                let cause = trouble_cause(trouble);
+            Event::DiscoveryProblem(problem) => {
+                let cause = problem_cause(problem);
                 return self.why.warn(machine::mono(), EntityId::PARTICIPANT, &cause, "discovery");
             }
             _ => return,

@@ -4,13 +4,13 @@ use super::ParticipantInner;
 use crate::error::WriteError;
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Duration, Guid, InstanceHandle, SampleIdentity, SequenceNumber, WallTime};
-use dunlin_driver::{CannotWait, Patience};
+use dunlin_driver::{CannotWait, WriteWait};
 use dunlin_engine::{ReaderSlot, WriteError as Refused, WriteRequest, WriterSlot};
 use std::sync::Arc;
 
 fn refusal(refused: Refused, cannot_wait: Option<CannotWait>, max_blocking_time: Duration) -> WriteError {
     match refused {
-        Refused::Full { .. } | Refused::AtMark { .. } => match cannot_wait {
+        Refused::Full { .. } | Refused::AtHighWater { .. } => match cannot_wait {
             Some(CannotWait::Task) => WriteError::InTask,
             Some(CannotWait::Simulation) => WriteError::InSimulation,
             Some(CannotWait::Listener) | None => WriteError::Timeout(max_blocking_time),
@@ -27,7 +27,7 @@ fn refusal(refused: Refused, cannot_wait: Option<CannotWait>, max_blocking_time:
 pub(crate) enum Room {
     Now,
     /// Readers have too much to acknowledge.
-    AtMark,
+    AtHighWater,
     /// The history is full.
     Full,
 }
@@ -37,7 +37,7 @@ impl ParticipantInner {
     pub(crate) fn room(&self, slot: &WriterSlot, instance: InstanceHandle) -> Room {
         let room = match self.session.run(|now, out| slot.make_room(now, instance, out)) {
             Err(Refused::Full { .. }) => Room::Full,
-            Err(Refused::AtMark { .. }) => Room::AtMark,
+            Err(Refused::AtHighWater { .. }) => Room::AtHighWater,
             _ => return Room::Now,
         };
         self.flush(slot);
@@ -50,10 +50,10 @@ impl ParticipantInner {
         slot: &Arc<WriterSlot>,
         request: WriteRequest,
         inline_qos: Option<SharedBytes>,
-        patience: Patience,
+        wait: WriteWait,
         max_blocking_time: impl FnOnce() -> Duration,
     ) -> Result<SequenceNumber, WriteError> {
-        let written = self.session.write_with(slot, request, inline_qos, patience);
+        let written = self.session.write_with(slot, request, inline_qos, wait);
         written.map_err(|refused| refusal(refused, self.cannot_wait(), max_blocking_time()))
     }
 

@@ -80,7 +80,7 @@ fn params_of(to: RequestId) -> WriteParams {
 
 /// Whether a request can be answered.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Prospect {
+enum Answerable {
     Now,
     /// The writer of replies has yet to match the requester's reader.
     Later,
@@ -114,14 +114,14 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
         // Nothing is locked meanwhile: making room may run listeners.
         while let Some(sample) = self.ends.reader.take_payloads(1).ok().and_then(|mut taken| taken.pop()) {
             let Some(id) = self.identify(&sample) else { continue };
-            match self.prospect(id) {
-                Prospect::Now => {
+            match self.answerable(id) {
+                Answerable::Now => {
                     if let Some(request) = self.decode(id, sample) {
                         return Some(request);
                     }
                 }
-                Prospect::Later => self.hold(id, sample),
-                Prospect::Never => self.abandon(),
+                Answerable::Later => self.hold(id, sample),
+                Answerable::Never => self.abandon(),
             }
         }
         None
@@ -221,12 +221,12 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
             .any(|reader| requester.belongs_to(Half { guid: reader.guid, related: reader.related }))
     }
 
-    fn prospect(&self, id: RequestId) -> Prospect {
+    fn answerable(&self, id: RequestId) -> Answerable {
         if self.reaches(id) {
-            return Prospect::Now;
+            return Answerable::Now;
         }
         let requester = self.ends.reader.matched_publication_data(id.sample.writer.into());
-        if requester.is_ok() { Prospect::Later } else { Prospect::Never }
+        if requester.is_ok() { Answerable::Later } else { Answerable::Never }
     }
 
     /// The first of those that were held and can be answered now.
@@ -245,10 +245,10 @@ impl<Q: DdsType, A: DdsType> Replier<Q, A> {
         let State { held, stats } = &mut *state;
         let mut at = 0;
         while let Some((id, _)) = held.get(at) {
-            match self.prospect(*id) {
-                Prospect::Now => return held.remove(at),
-                Prospect::Later => at += 1,
-                Prospect::Never => {
+            match self.answerable(*id) {
+                Answerable::Now => return held.remove(at),
+                Answerable::Later => at += 1,
+                Answerable::Never => {
                     held.remove(at);
                     stats.abandoned = stats.abandoned.wrapping_add(1);
                 }

@@ -33,14 +33,14 @@ pub(crate) enum Pause {
     Stuck,
 }
 
-enum Whose {
+enum TurnOwner {
     Simulation,
     Thread,
     Nobody(Option<Ending>),
 }
 
 struct State {
-    whose: Whose,
+    owner: TurnOwner,
     killed: bool,
 }
 
@@ -54,15 +54,15 @@ struct Turn {
 struct Killed;
 
 impl Turn {
-    fn give(&self, whose: Whose) {
-        lock(&self.state).whose = whose;
+    fn give(&self, owner: TurnOwner) {
+        lock(&self.state).owner = owner;
         self.changed.notify_all();
     }
 
     /// Waits for the turn; false if the thread is to end.
     fn wait(&self) -> bool {
         let mut state = lock(&self.state);
-        while !matches!(state.whose, Whose::Thread) {
+        while !matches!(state.owner, TurnOwner::Thread) {
             state = self.changed.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
         }
         !state.killed
@@ -91,7 +91,7 @@ pub(crate) fn waker_of_thread() -> Option<Waker> {
 /// it is to end, this unwinds it.
 pub(crate) fn hand_back() -> bool {
     let Some((turn, _)) = PRESENT.with(|present| present.borrow().clone()) else { return false };
-    turn.give(Whose::Simulation);
+    turn.give(TurnOwner::Simulation);
     if turn.wait() {
         return true;
     }
@@ -114,12 +114,12 @@ pub(crate) struct Baton {
 impl Baton {
     /// Makes a thread that waits for its first turn.
     pub(crate) fn start(name: &str, waker: Waker, program: Program) -> std::io::Result<Self> {
-        let state = Mutex::new(State { whose: Whose::Simulation, killed: false });
+        let state = Mutex::new(State { owner: TurnOwner::Simulation, killed: false });
         let turn = Arc::new(Turn { state, changed: Condvar::new() });
         let own = Arc::clone(&turn);
         let thread = Builder::new().name(name.into()).spawn(move || {
             let ending = if own.wait() { run(&own, waker, program) } else { Ending::Killed };
-            own.give(Whose::Nobody(Some(ending)));
+            own.give(TurnOwner::Nobody(Some(ending)));
         })?;
         Ok(Self { turn, thread })
     }
@@ -132,17 +132,17 @@ impl Baton {
     fn resume_within(&self, patience: Duration) -> Pause {
         let mut state = lock(&self.turn.state);
         // A thread that was stuck may have ended meanwhile.
-        if !matches!(state.whose, Whose::Nobody(_)) {
-            state.whose = Whose::Thread;
+        if !matches!(state.owner, TurnOwner::Nobody(_)) {
+            state.owner = TurnOwner::Thread;
             self.turn.changed.notify_all();
         }
-        let thread_runs = |state: &mut State| matches!(state.whose, Whose::Thread);
+        let thread_runs = |state: &mut State| matches!(state.owner, TurnOwner::Thread);
         let waited = self.turn.changed.wait_timeout_while(state, patience, thread_runs);
         let (mut state, _) = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
-        match &mut state.whose {
-            Whose::Thread => Pause::Stuck,
-            Whose::Simulation => Pause::Waits,
-            Whose::Nobody(ending) => Pause::Ended(ending.take().unwrap_or(Ending::Killed)),
+        match &mut state.owner {
+            TurnOwner::Thread => Pause::Stuck,
+            TurnOwner::Simulation => Pause::Waits,
+            TurnOwner::Nobody(ending) => Pause::Ended(ending.take().unwrap_or(Ending::Killed)),
         }
     }
 

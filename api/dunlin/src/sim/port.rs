@@ -300,7 +300,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn what_the_network_does_not_have_is_refused_by_its_key() {
+    fn configuration_keys_without_effect_in_the_simulation_are_refused() {
         let with = |change: fn(&mut DriverConfig)| {
             let mut config = DriverConfig::default();
             change(&mut config);

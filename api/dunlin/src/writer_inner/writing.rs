@@ -7,7 +7,7 @@ use crate::signal::when;
 use crate::write_params::WriteParams;
 use dunlin_buf::SharedBytes;
 use dunlin_core::{InstanceHandle, SampleIdentity, SequenceNumber};
-use dunlin_driver::Patience;
+use dunlin_driver::WriteWait;
 use dunlin_engine::{WriteRequest, WriterSlot};
 use dunlin_rtps::ChangeKind;
 use std::sync::Arc;
@@ -45,13 +45,13 @@ impl WriterInner {
         &self,
         slot: &Arc<WriterSlot>,
         prepared: Prepared,
-        patience: Patience,
+        wait: WriteWait,
     ) -> Result<SampleIdentity, WriteError> {
         let Prepared { request, key, inline_qos } = prepared;
         let number = if request.kind == ChangeKind::Alive {
             let instance = request.instance;
             let timeout = || self.max_blocking_time();
-            let number = self.participant.write_with(slot, request, inline_qos, patience, timeout)?;
+            let number = self.participant.write_with(slot, request, inline_qos, wait, timeout)?;
             self.keep_key(slot, instance, key);
             number
         } else {
@@ -88,7 +88,7 @@ impl WriterInner {
         let payload = slot.instance_key(instance).ok_or(WriteError::UnknownInstance)?;
         let (source_timestamp, inline_qos) = (params.source_timestamp, params.inline_qos(None)?);
         let request = WriteRequest { kind, instance, source_timestamp, payload };
-        self.write_prepared(slot, Prepared { request, key: None, inline_qos }, Patience::default())
+        self.write_prepared(slot, Prepared { request, key: None, inline_qos }, WriteWait::default())
     }
 
     /// Disposes of or unregisters an instance, after which the writer may have forgotten it, and its key with it.
@@ -107,7 +107,7 @@ impl WriterInner {
         note(true);
         let (instance, key) = (request.instance, request.payload.clone());
         let timeout = || self.max_blocking_time();
-        let written = self.participant.write_with(slot, request, inline_qos, Patience::default(), timeout);
+        let written = self.participant.write_with(slot, request, inline_qos, WriteWait::default(), timeout);
         // Who looked for the key before that, and wrote after it, has registered the instance without.
         if slot.is_registered(instance) && slot.instance_key(instance).is_none() {
             slot.set_instance_key(instance, &SharedBytes::copy_from(&key));

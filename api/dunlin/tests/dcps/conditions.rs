@@ -99,7 +99,7 @@ fn each_entity_has_one_status_condition_that_ends_with_it() {
 }
 
 #[test]
-fn who_goes_with_the_last_handle_takes_its_condition_along() {
+fn an_entity_dropped_with_its_last_handle_ends_its_status_condition() {
     let (_sim, a, b, w, r) = pair();
     let set = WaitSet::new();
     let conditions =
@@ -119,7 +119,7 @@ fn who_goes_with_the_last_handle_takes_its_condition_along() {
 }
 
 #[test]
-fn of_a_deleted_entity_the_first_condition_has_ended_too() {
+fn the_status_condition_of_a_deleted_entity_has_ended() {
     let (_sim, a, _b, w, _r) = pair();
     a.run(|| w.publisher.delete_datawriter(&w.writer)).unwrap();
     let set = WaitSet::new();
@@ -131,7 +131,7 @@ fn of_a_deleted_entity_the_first_condition_has_ended_too() {
 
 /// DDS 1.4 §2.2.2.5.8: samples come to be in the states of a condition by what others read.
 #[test]
-fn reading_wakes_who_waits_for_what_was_read() {
+fn reading_samples_triggers_read_conditions_on_the_read_state() {
     let any = StateMasks::ANY;
     let read = StateMasks { sample: SampleStateMask::READ, ..any };
     let not_new = StateMasks { view: ViewStateMask::NOT_NEW, ..any };

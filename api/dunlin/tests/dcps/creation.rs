@@ -38,7 +38,7 @@ fn run(sim: &mut Sim) {
 }
 
 #[test]
-fn the_writer_is_looked_up() {
+fn lookup_datawriter_finds_the_writer_from_a_listener_called_at_its_creation() {
     let (_sim, a, _b, w, _r) = pair();
     let found = Arc::new(Mutex::new(None));
     let by_listener = Arc::clone(&found);
@@ -51,7 +51,7 @@ fn the_writer_is_looked_up() {
 }
 
 #[test]
-fn what_it_writes_while_publications_are_suspended_waits() {
+fn samples_written_by_a_listener_at_creation_wait_for_resume_publications() {
     let (mut sim, a, b, w, r) = pair();
     w.publisher.suspend_publications().unwrap();
     let _writer = create(&a, &w.publisher, &w, |writer| writer.write(&reading(7, 1)).unwrap());
@@ -63,7 +63,7 @@ fn what_it_writes_while_publications_are_suspended_waits() {
 }
 
 #[test]
-fn a_set_that_ends_there_is_ended_for_the_writer() {
+fn a_coherent_set_ended_by_a_listener_at_creation_is_ended_for_the_writer() {
     let (mut sim, a, b, w, r) = pair();
     let topic = PresentationAccessScope::Topic;
     let qos = SubscriberQos::default().presentation(topic, true, false);

@@ -77,7 +77,7 @@ fn durability_of_a_service_is_no_default_either() {
 }
 
 #[test]
-fn what_is_made_of_topics_names_its_participant() {
+fn topic_descriptions_return_their_participant() {
     let (_sim, _a, b, _w, r) = pair();
     let filtered = r.participant.create_contentfilteredtopic("Few", &r.topic, "n > 3", &[""; 0]).unwrap();
     let text = "SELECT id, n FROM 'Readings'";

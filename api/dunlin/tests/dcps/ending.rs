@@ -63,7 +63,7 @@ fn a_deleted_writer_unregisters_its_instances_and_disposes_them_if_it_should() {
 }
 
 #[test]
-fn what_was_unregistered_before_stays_as_it_was() {
+fn an_instance_unregistered_before_the_writer_is_deleted_is_not_ended_again() {
     let (mut sim, a, _b, w, r) = pair();
     for id in 1..=3 {
         a.run(|| w.writer.write(&reading(id, id))).unwrap();
@@ -80,7 +80,7 @@ fn what_was_unregistered_before_stays_as_it_was() {
 
 /// Readers know of the end of what was disposed of before, and are sent nothing more of it: other implementations do the same.
 #[test]
-fn what_was_disposed_of_before_the_writer_is_deleted_is_not_disposed_of_again() {
+fn an_instance_disposed_before_the_writer_is_deleted_is_not_disposed_again() {
     for autodispose in [true, false] {
         let (mut sim, a, _b, w, r) = pair();
         let qos = w.writer.qos().autodispose_unregistered_instances(autodispose);
@@ -113,7 +113,7 @@ fn a_writer_that_crashes_or_is_lost_disposes_nothing() {
 
 /// Another writer of an instance keeps it alive, but a disposal is one.
 #[test]
-fn who_else_writes_an_instance_keeps_it_unless_it_is_disposed() {
+fn another_writer_keeps_an_instance_alive_unless_it_is_disposed() {
     for (autodispose, expected) in [(false, InstanceState::Alive), (true, DISPOSED)] {
         let (mut sim, a, _b, w, r) = pair();
         let qos = w.writer.qos().autodispose_unregistered_instances(autodispose);
@@ -189,7 +189,7 @@ struct Everything {
 
 /// Nobody waits for a reader that does not answer when a writer goes, and once for all of them when the participant does.
 #[test]
-fn a_reader_that_was_cut_off_holds_up_the_end_of_a_participant_once() {
+fn deleting_a_participant_waits_once_for_an_unreachable_reader() {
     type Delete = fn(&mut Everything);
     let one_by_one: Delete = |all| {
         all.writers.iter().for_each(|writer| all.publisher.delete_datawriter(writer).unwrap());
@@ -258,7 +258,7 @@ impl PublisherListener for Count {
 
 /// A writer that waits for its readers in the background is deleted all the same.
 #[test]
-fn nothing_is_told_of_a_writer_that_was_deleted_and_nobody_new_gets_anything_of_it() {
+fn a_deleted_writer_raises_no_status_and_serves_no_new_reader() {
     let mut sim = Sim::new(3);
     let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| sim.node(name));
     let w = writing(&a, &DataWriterQos::default().keep_all().transient_local());

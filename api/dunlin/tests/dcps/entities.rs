@@ -101,7 +101,7 @@ fn the_statuses_of_a_listener_are_known() {
 }
 
 #[test]
-fn what_is_deleted_is_gone_for_all_handles() {
+fn operations_on_every_handle_of_a_deleted_entity_return_already_deleted() {
     let (mut sim, a, b, w, r) = pair();
     a.run(|| w.writer.write(&reading(1, 1))).unwrap();
     sim.run_until(|| !r.reader.read(9).unwrap().is_empty(), secs(9)).unwrap();

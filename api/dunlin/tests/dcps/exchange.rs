@@ -122,7 +122,7 @@ fn listeners_wait_sets_and_conditions() {
 }
 
 #[test]
-fn incompatible_qos_is_told_on_both_sides() {
+fn offered_and_requested_incompatible_qos_are_raised() {
     let f = Fixture::unmatched(&DataWriterQos::default().best_effort(), &DataReaderQos::default().reliable());
     eventually("both statuses", || {
         f.writer.status_changes().intersects(StatusMask::OFFERED_INCOMPATIBLE_QOS)
@@ -227,7 +227,7 @@ fn a_listener_reads_what_a_take_has_made_room_for() {
 }
 
 #[test]
-fn what_would_wait_for_itself_fails_in_a_listener() {
+fn calls_that_would_block_are_refused_in_a_listener() {
     let (writer_qos, reader_qos) = reliable();
     let f = Fixture::new(&writer_qos, &reader_qos);
     let result = Arc::new(std::sync::Mutex::new(None));

@@ -28,7 +28,7 @@ fn durable() -> (DataWriterQos, DataReaderQos) {
 }
 
 #[test]
-fn it_is_waited_for_as_long_as_was_said() {
+fn wait_for_historical_data_times_out() {
     let mut sim = Sim::new(8);
     let (a, b) = (sim.node("a"), sim.node("b"));
     let (writer_qos, reader_qos) = durable();

@@ -56,7 +56,7 @@ impl TopicListener for Heard {
 }
 
 #[test]
-fn a_topic_without_endpoints_hears_of_other_types_whoever_comes_first() {
+fn a_topic_without_endpoints_raises_inconsistent_topic_in_any_order() {
     Sim::builder().loss(0.2).seeds(0..4, |sim| {
         let (a, b) = (sim.node("a"), sim.node("b"));
         let (participant, topic) = topic_of::<Reading>(&a);
@@ -114,7 +114,7 @@ fn a_type_that_can_be_read_is_consistent_whatever_its_name() {
 
 /// While a topic is disabled nothing is told; once it is enabled, what is there already.
 #[test]
-fn a_topic_that_is_enabled_later_hears_of_what_was_there() {
+fn a_topic_enabled_later_raises_inconsistent_topic_for_known_endpoints() {
     let mut sim = Sim::new(3);
     let (a, b) = (sim.node("a"), sim.node("b"));
     let participant = a

@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex};
 
 /// Writes down who heard what.
 #[derive(Clone)]
-struct Ear(&'static str, Arc<Mutex<Vec<String>>>);
+struct NamedListener(&'static str, Arc<Mutex<Vec<String>>>);
 
-impl Ear {
+impl NamedListener {
     fn new(name: &'static str, heard: &Arc<Mutex<Vec<String>>>) -> Self {
         Self(name, Arc::clone(heard))
     }
@@ -24,20 +24,20 @@ impl Ear {
     }
 }
 
-impl DataWriterListener<Reading> for Ear {
+impl DataWriterListener<Reading> for NamedListener {
     fn on_publication_matched(&self, writer: &DataWriter<Reading>, status: MatchedStatus) {
         assert_eq!(writer.publication_matched_status().current_count_change, 0, "reset before the call");
         self.hear(format_args!("matched {}", status.current_count_change));
     }
 }
 
-impl DataReaderListener<Reading> for Ear {
+impl DataReaderListener<Reading> for NamedListener {
     fn on_data_available(&self, reader: &DataReader<Reading>) {
         self.hear(format_args!("data {}", reader.take(9).unwrap().len()));
     }
 }
 
-impl PublisherListener for Ear {
+impl PublisherListener for NamedListener {
     fn on_publication_matched(&self, writer: &AnyDataWriter, status: MatchedStatus) {
         assert!(writer.typed::<Reading>().is_some() && writer.typed::<Measurement>().is_none());
         self.hear(format_args!("matched {} of {}", status.current_count_change, writer.topic_name()));
@@ -48,7 +48,7 @@ impl PublisherListener for Ear {
     }
 }
 
-impl SubscriberListener for Ear {
+impl SubscriberListener for NamedListener {
     fn on_data_on_readers(&self, subscriber: &Subscriber) {
         self.hear("data on readers");
         assert_eq!(subscriber.status_changes(), StatusMask::NONE);
@@ -66,7 +66,7 @@ impl SubscriberListener for Ear {
     }
 }
 
-impl TopicListener for Ear {
+impl TopicListener for NamedListener {
     fn on_inconsistent_topic(&self, topic: &AnyTopic, status: InconsistentTopicStatus) {
         self.hear(format_args!("inconsistent {} {}", topic.name(), status.change));
     }
@@ -85,7 +85,7 @@ fn the_most_specific_listener_with_the_status_hears_it() {
     let heard = Heard::default();
     let w = writing(&a, &DataWriterQos::default());
     let matched = StatusMask::PUBLICATION_MATCHED;
-    w.participant.set_listener(Ear::new("participant", &heard), StatusMask::ALL);
+    w.participant.set_listener(NamedListener::new("participant", &heard), StatusMask::ALL);
     let mut come_and_go = |expected: &str| {
         let r = reads(&b, &DataReaderQos::default().reliable());
         sim.run_until(|| !w.writer.matched_subscriptions().is_empty(), secs(9)).unwrap();
@@ -95,12 +95,12 @@ fn the_most_specific_listener_with_the_status_hears_it() {
         assert_eq!(of_match.first().map(String::as_str), Some(expected).filter(|text| !text.is_empty()));
     };
     come_and_go("participant matched 1 of Readings");
-    w.publisher.set_listener(Ear::new("publisher", &heard), matched);
+    w.publisher.set_listener(NamedListener::new("publisher", &heard), matched);
     come_and_go("publisher matched 1 of Readings");
-    w.writer.set_listener(Ear::new("writer", &heard), matched);
+    w.writer.set_listener(NamedListener::new("writer", &heard), matched);
     come_and_go("writer matched 1");
     // A listener whose mask lacks the status is passed over.
-    w.writer.set_listener(Ear::new("writer", &heard), StatusMask::LIVELINESS_LOST);
+    w.writer.set_listener(NamedListener::new("writer", &heard), StatusMask::LIVELINESS_LOST);
     come_and_go("publisher matched 1 of Readings");
     // One that does nothing is not.
     w.writer.consume_statuses(matched);
@@ -117,12 +117,12 @@ fn the_most_specific_listener_with_the_status_hears_it() {
 }
 
 #[test]
-fn of_a_publisher_every_writer_is_heard() {
+fn the_listener_of_a_publisher_hears_of_all_its_writers() {
     let mut sim = Sim::new(3);
     let (a, b) = (sim.node("a"), sim.node("b"));
     let heard = Heard::default();
     let w = writing(&a, &DataWriterQos::default().best_effort());
-    w.publisher.set_listener(Ear::new("publisher", &heard), StatusMask::OFFERED_INCOMPATIBLE_QOS);
+    w.publisher.set_listener(NamedListener::new("publisher", &heard), StatusMask::OFFERED_INCOMPATIBLE_QOS);
     let _second = a.run(|| w.publisher.create_datawriter(&w.topic, &DataWriterQos::default().best_effort()));
     let _r = reads(&b, &DataReaderQos::default().reliable());
     sim.run_for(secs(1)).unwrap();
@@ -130,7 +130,7 @@ fn of_a_publisher_every_writer_is_heard() {
 }
 
 #[test]
-fn data_is_told_to_the_subscriber_first() {
+fn data_on_readers_precedes_data_available() {
     let (mut sim, a, _b, w, r) = pair();
     let heard = Heard::default();
     let mut write = |expected: &[&str]| {
@@ -138,17 +138,17 @@ fn data_is_told_to_the_subscriber_first() {
         sim.run_for(secs(1)).unwrap();
         assert_eq!(taken(&heard), expected);
     };
-    r.participant.set_listener(Ear::new("participant", &heard), StatusMask::DATA_AVAILABLE);
+    r.participant.set_listener(NamedListener::new("participant", &heard), StatusMask::DATA_AVAILABLE);
     write(&["participant data 1"]);
-    r.subscriber.set_listener(Ear::new("subscriber", &heard), StatusMask::DATA_AVAILABLE);
+    r.subscriber.set_listener(NamedListener::new("subscriber", &heard), StatusMask::DATA_AVAILABLE);
     write(&["subscriber data 1"]);
-    r.reader.set_listener(Ear::new("reader", &heard), StatusMask::DATA_AVAILABLE);
+    r.reader.set_listener(NamedListener::new("reader", &heard), StatusMask::DATA_AVAILABLE);
     write(&["reader data 1"]);
     // DATA_ON_READERS comes instead; notify_datareaders brings the other.
-    r.subscriber.set_listener(Ear::new("subscriber", &heard), StatusMask::DATA_ON_READERS);
+    r.subscriber.set_listener(NamedListener::new("subscriber", &heard), StatusMask::DATA_ON_READERS);
     write(&["subscriber data on readers", "reader data 1"]);
     r.subscriber.clear_listener();
-    r.participant.set_listener(Ear::new("participant", &heard), StatusMask::ALL);
+    r.participant.set_listener(NamedListener::new("participant", &heard), StatusMask::ALL);
     write(&["participant data on readers", "reader data 1"]);
     r.subscriber.consume_statuses(StatusMask::DATA_ON_READERS);
     write(&["reader data 1"]);
@@ -177,12 +177,12 @@ fn data_on_readers_is_a_status_until_somebody_looks() {
 }
 
 #[test]
-fn an_inconsistent_topic_is_told_to_topic_or_participant() {
+fn inconsistent_topic_reaches_the_listener_of_topic_or_participant() {
     let mut sim = Sim::new(3);
     let (a, b) = (sim.node("a"), sim.node("b"));
     let heard = Heard::default();
     let w = writing(&a, &DataWriterQos::default());
-    w.participant.set_listener(Ear::new("participant", &heard), StatusMask::INCONSISTENT_TOPIC);
+    w.participant.set_listener(NamedListener::new("participant", &heard), StatusMask::INCONSISTENT_TOPIC);
     let other = b.run(|| join("other")).unwrap();
     let mut misuse = |expected: &[&str]| {
         let reader = b.run(|| {
@@ -195,7 +195,7 @@ fn an_inconsistent_topic_is_told_to_topic_or_participant() {
         assert_eq!(taken(&heard), expected);
     };
     misuse(&["participant inconsistent Readings 1"]);
-    w.topic.set_listener(Ear::new("topic", &heard), StatusMask::ALL);
+    w.topic.set_listener(NamedListener::new("topic", &heard), StatusMask::ALL);
     misuse(&["topic inconsistent Readings 1"]);
     w.topic.consume_statuses(StatusMask::ALL);
     misuse(&[]);
@@ -215,7 +215,7 @@ impl PublisherListener for Busy {
             writer.write(&reading(1, 1)).unwrap();
             writer.set_qos(&writer.qos().user_data([1])).unwrap();
             publisher.set_qos(&publisher.qos()).unwrap();
-            publisher.set_listener(Ear::new("publisher", &self.0), StatusMask::ALL);
+            publisher.set_listener(NamedListener::new("publisher", &self.0), StatusMask::ALL);
             let second = publisher.create_datawriter(&writer.topic(), &DataWriterQos::default()).unwrap();
             publisher.delete_datawriter(&second).unwrap();
             self.0.lock().unwrap().push("busy".into());
@@ -258,7 +258,7 @@ fn listeners_may_write_read_change_create_and_delete() {
 }
 
 #[test]
-fn every_sample_is_told_through_the_subscriber_over_loopback() {
+fn data_on_readers_is_called_for_every_sample_over_loopback() {
     let domain = common::domain();
     let (one, other) = (common::participant(domain), common::participant(domain));
     let name = format!("Told{}", std::process::id());
@@ -315,7 +315,7 @@ impl SubscriberListener for Listing {
 }
 
 #[test]
-fn readers_of_a_group_are_listed_while_their_data_is_told() {
+fn get_datareaders_lists_readers_with_data_in_data_on_readers() {
     let mut sim = Sim::new(3);
     let (a, b) = (sim.node("a"), sim.node("b"));
     let group = PresentationAccessScope::Group;
@@ -353,11 +353,11 @@ fn a_listener_is_got_and_set_again() {
     let heard = Heard::default();
     let (matched, data) = (StatusMask::PUBLICATION_MATCHED, StatusMask::DATA_AVAILABLE);
     assert_eq!(w.writer.publication_matched_status().current_count_change, 1);
-    w.writer.set_listener(Ear::new("writer", &heard), matched);
+    w.writer.set_listener(NamedListener::new("writer", &heard), matched);
     let of_writer = w.writer.listener().unwrap();
-    w.writer.set_listener(Ear::new("another", &heard), matched);
+    w.writer.set_listener(NamedListener::new("another", &heard), matched);
     w.writer.set_shared_listener(of_writer, matched);
-    r.reader.set_listener(Ear::new("reader", &heard), data);
+    r.reader.set_listener(NamedListener::new("reader", &heard), data);
     let of_reader = r.reader.listener().unwrap();
     r.reader.consume_statuses(data);
     r.reader.set_shared_listener(of_reader, data);
@@ -369,16 +369,16 @@ fn a_listener_is_got_and_set_again() {
     w.writer.clear_listener();
     r.reader.clear_listener();
     assert!(w.writer.listener().is_none() && r.reader.listener().is_none());
-    w.publisher.set_listener(Ear::new("publisher", &heard), matched);
+    w.publisher.set_listener(NamedListener::new("publisher", &heard), matched);
     let of_publisher = w.publisher.listener().unwrap();
     w.publisher.clear_listener();
-    r.subscriber.set_listener(Ear::new("subscriber", &heard), data);
+    r.subscriber.set_listener(NamedListener::new("subscriber", &heard), data);
     let of_subscriber = r.subscriber.listener().unwrap();
     r.subscriber.clear_listener();
-    w.topic.set_listener(Ear::new("topic", &heard), StatusMask::ALL);
+    w.topic.set_listener(NamedListener::new("topic", &heard), StatusMask::ALL);
     let of_topic = w.topic.listener().unwrap();
     w.topic.clear_listener();
-    w.participant.set_listener(Ear::new("participant", &heard), StatusMask::ALL);
+    w.participant.set_listener(NamedListener::new("participant", &heard), StatusMask::ALL);
     let of_participant = w.participant.listener().unwrap();
     w.participant.clear_listener();
     b.run(|| drop(second));

@@ -45,7 +45,7 @@ fn a_program_that_waits_for_its_reader_loses_nothing() {
 }
 
 #[test]
-fn both_sides_wait_for_as_many_as_they_say() {
+fn wait_for_readers_and_writers_return_at_the_number_asked_for() {
     let mut sim = Sim::new(1);
     let (a, b, c) = (sim.node("a"), sim.node("b"), sim.node("c"));
     let reader = reads(&a, &DataReaderQos::default());
@@ -76,7 +76,7 @@ fn both_sides_wait_for_as_many_as_they_say() {
 }
 
 #[test]
-fn nobody_comes() {
+fn wait_for_readers_times_out_without_a_match() {
     let mut sim = Sim::new(1);
     let (a, b) = (sim.node("a"), sim.node("b"));
     let (w, r) = (writing(&a, &DataWriterQos::default()), reads(&b, &DataReaderQos::default()));
@@ -105,7 +105,7 @@ fn nobody_comes() {
 }
 
 #[test]
-fn who_is_not_enabled_waits_for_nobody() {
+fn wait_for_readers_on_a_disabled_entity_returns_not_enabled() {
     let mut sim = Sim::new(1);
     let a = sim.node("a");
     let (writer, reader): (DataWriter<Reading>, DataReader<Reading>) = a.run(|| {

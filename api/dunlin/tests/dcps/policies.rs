@@ -193,7 +193,7 @@ fn the_strongest_writer_owns_an_instance_until_it_is_gone() {
 }
 
 #[test]
-fn a_manual_writer_that_says_nothing_is_not_alive() {
+fn a_manual_writer_without_assertion_loses_its_liveliness() {
     for kind in [LivelinessKind::ManualByParticipant, LivelinessKind::ManualByTopic] {
         each_seed(|sim| {
             let liveliness = Liveliness { kind, lease_duration: secs(2) };

@@ -16,9 +16,9 @@ type Heard = Arc<Mutex<Vec<(&'static str, StatusMask)>>>;
 
 /// Writes down what it is told, and does nothing else: reading would reset statuses.
 #[derive(Clone)]
-struct Ear(&'static str, Heard);
+struct NamedListener(&'static str, Heard);
 
-impl Ear {
+impl NamedListener {
     fn hear(&self, status: StatusMask) {
         self.1.lock().unwrap().push((self.0, status));
     }
@@ -27,7 +27,7 @@ impl Ear {
 /// Methods that write down their status.
 macro_rules! hears {
     ($($trait:ty { $($method:ident($entity:ty, $status:ty) = $bit:ident,)* })*) => {
-        $(impl $trait for Ear {
+        $(impl $trait for NamedListener {
             $(fn $method(&self, _: &$entity, _: $status) {
                 self.hear(StatusMask::$bit);
             })*
@@ -56,7 +56,7 @@ hears! {
 /// The same of readers, with the calls for data.
 macro_rules! reader_hears {
     ($trait:ty, $reader:ty $(, $more:ident($subscriber:ty) = $bit:ident)?) => {
-        impl $trait for Ear {
+        impl $trait for NamedListener {
             $(fn $more(&self, _: &$subscriber) {
                 self.hear(StatusMask::$bit);
             })?
@@ -119,7 +119,7 @@ macro_rules! equip {
     ($entity:expr, $name:literal, $has:expr, $heard:expr) => {
         match $has {
             Has::Nothing => $entity.clear_listener(),
-            Has::Listener(mask) => $entity.set_listener(Ear($name, Arc::clone($heard)), mask),
+            Has::Listener(mask) => $entity.set_listener(NamedListener($name, Arc::clone($heard)), mask),
             Has::NoOp(mask) => $entity.consume_statuses(mask),
         }
     };
@@ -129,7 +129,9 @@ macro_rules! equip {
 fn equip_participant(participant: &DomainParticipant, has: Has, heard: &Heard) {
     match has {
         Has::Nothing | Has::NoOp(_) => participant.clear_listener(),
-        Has::Listener(mask) => participant.set_listener(Ear("participant", Arc::clone(heard)), mask),
+        Has::Listener(mask) => {
+            participant.set_listener(NamedListener("participant", Arc::clone(heard)), mask)
+        }
     }
 }
 
@@ -283,7 +285,7 @@ fn cases() -> Vec<Case> {
 
 /// Every status but those of data, with every combination of listeners at three levels.
 #[test]
-fn each_status_is_told_once_to_the_first_that_answers_for_it() {
+fn each_status_reaches_the_most_specific_listener_once() {
     for Case(status, times, writer_qos, reader_qos, provoke) in cases() {
         let mut scene = Scene::new(&writer_qos, &reader_qos);
         let has = [
@@ -319,7 +321,7 @@ fn each_status_is_told_once_to_the_first_that_answers_for_it() {
 
 /// DATA_ON_READERS comes before DATA_AVAILABLE and instead of it, whatever listeners reader, subscriber and participant have.
 #[test]
-fn data_is_told_as_data_on_readers_or_as_data_available() {
+fn data_on_readers_replaces_data_available() {
     let (on_readers, available) = (StatusMask::DATA_ON_READERS, StatusMask::DATA_AVAILABLE);
     let masks = [StatusMask::NONE, on_readers, available, on_readers | available];
     let mut above = vec![Has::Nothing];
@@ -358,7 +360,7 @@ fn data_is_told_as_data_on_readers_or_as_data_available() {
 }
 
 /// Writes down that it was woken.
-struct Waker(Ear);
+struct Waker(NamedListener);
 
 impl Wake for Waker {
     fn wake(self: Arc<Self>) {
@@ -389,7 +391,7 @@ fn listeners_are_called_before_wait_sets_wake() {
         condition.set_enabled_statuses(on_readers);
         let wait_set = WaitSet::new();
         wait_set.attach_condition(condition.condition());
-        let waker = std::task::Waker::from(Arc::new(Waker(Ear("woken", Arc::clone(&heard)))));
+        let waker = std::task::Waker::from(Arc::new(Waker(NamedListener("woken", Arc::clone(&heard)))));
         let mut waits = Box::pin(wait_set.wait_async());
         assert!(waits.as_mut().poll(&mut Context::from_waker(&waker)).is_pending(), "{levels:?}");
         scene.write(1);
@@ -413,18 +415,18 @@ fn a_listener_given_at_creation_misses_nothing() {
     let durable = DataWriterQos::default().transient_local();
     let scene = Scene::new(&durable, &DataReaderQos::default().reliable());
     let heard = Heard::default();
-    let ear = |name| Ear(name, Arc::clone(&heard));
+    let listener = |name| NamedListener(name, Arc::clone(&heard));
     let (w, r) = (&scene.w, &scene.r);
     let writer = scene.a.run(|| {
         let (qos, mask) = (DataWriterQos::default(), matched.0);
-        w.publisher.create_datawriter_with_listener(&w.topic, &qos, ear("own"), mask).unwrap()
+        w.publisher.create_datawriter_with_listener(&w.topic, &qos, listener("own"), mask).unwrap()
     });
     assert_eq!(taken(&heard), [("own", matched.0)], "before any time passes");
     assert_eq!(writer.listener_mask(), Some(matched.0));
     assert!(!writer.status_changes().intersects(matched.0), "the call has reset it");
     let reader = scene.b.run(|| {
         let (qos, mask) = (DataReaderQos::default().reliable(), matched.1);
-        r.subscriber.create_datareader_with_listener(&r.topic, &qos, ear("own"), mask).unwrap()
+        r.subscriber.create_datareader_with_listener(&r.topic, &qos, listener("own"), mask).unwrap()
     });
     assert_eq!(taken(&heard), [("own", matched.1)], "one of the two: the second was not heard of yet");
     assert_eq!(reader.listener_mask(), Some(matched.1));
@@ -435,24 +437,25 @@ fn a_listener_given_at_creation_misses_nothing() {
 fn factories_give_listeners_at_creation_too() {
     let mut scene = Scene::new(&DataWriterQos::default(), &DataReaderQos::default().reliable());
     let heard = Heard::default();
-    let ear = |name| Ear(name, Arc::clone(&heard));
+    let listener = |name| NamedListener(name, Arc::clone(&heard));
     let (out, come) = (StatusMask::PUBLICATION_MATCHED, StatusMask::SUBSCRIPTION_MATCHED);
     let made = scene.a.run(|| {
-        let builder = DomainParticipant::builder(0).listener(ear("participant"), StatusMask::ALL & !come);
+        let builder =
+            DomainParticipant::builder(0).listener(listener("participant"), StatusMask::ALL & !come);
         let participant = builder.build().unwrap();
         let topic = participant
             .create_topic_with_listener::<Reading>(
                 "Readings",
                 &TopicQos::default(),
-                ear("topic"),
+                listener("topic"),
                 StatusMask::ALL,
             )
             .unwrap();
         let publisher = participant
-            .create_publisher_with_listener(&PublisherQos::default(), ear("publisher"), StatusMask::NONE)
+            .create_publisher_with_listener(&PublisherQos::default(), listener("publisher"), StatusMask::NONE)
             .unwrap();
         let subscriber = participant
-            .create_subscriber_with_listener(&SubscriberQos::default(), ear("subscriber"), come)
+            .create_subscriber_with_listener(&SubscriberQos::default(), listener("subscriber"), come)
             .unwrap();
         let writer = publisher.create_datawriter(&topic, &DataWriterQos::default()).unwrap();
         let reader = subscriber.create_datareader(&topic, &DataReaderQos::default()).unwrap();

@@ -41,7 +41,7 @@ fn rejected(reader: &DataReader<Reading>) -> (i32, Option<SampleRejectedReason>,
 }
 
 #[test]
-fn instances_of_others_are_limited_where_resource_limits_say_nothing() {
+fn remote_instances_have_a_quota_without_resource_limits() {
     let (mut sim, a, b) = nodes("quotas.max_instances", "3");
     let w = writing(&a, &DataWriterQos::default().keep_all());
     let r = reads(&b, &reliable());
@@ -75,7 +75,7 @@ fn instances_of_others_are_limited_where_resource_limits_say_nothing() {
 }
 
 #[test]
-fn octets_of_others_are_limited_for_all_readers_together() {
+fn readers_share_a_quota_for_the_bytes_of_remote_samples() {
     let (mut sim, a, b) = nodes("quotas.max_samples_octets", "8KiB");
     let w = writing(&a, &DataWriterQos::default().keep_all());
     let both = b.run(|| {

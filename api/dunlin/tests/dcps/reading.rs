@@ -137,7 +137,7 @@ fn conditions_name_their_reader_and_are_attached_and_detached() {
 }
 
 #[test]
-fn what_is_written_and_ended_by_handle_and_with_timestamps() {
+fn write_dispose_and_unregister_by_handle_and_with_timestamp() {
     let (mut sim, a, _b, w, r) = pair();
     let start = a.run(|| w.participant.current_time());
     let at = |n: i64| WallTime(start.0 + n * 1_000_000_000);

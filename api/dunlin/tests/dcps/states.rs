@@ -279,7 +279,7 @@ fn operations_on_entities_that_are_not_enabled_say_so_except_settings() {
 
 /// Of an enabled participant that leaves it to the application to enable what it creates.
 #[test]
-fn groups_that_are_not_enabled_say_so_until_they_are() {
+fn disabled_publishers_and_subscribers_return_not_enabled() {
     let mut sim = Sim::new(6);
     let node = sim.node("by hand");
     let (w, r) = node.run(|| {
@@ -305,7 +305,7 @@ fn groups_that_are_not_enabled_say_so_until_they_are() {
 }
 
 #[test]
-fn who_is_deleted_before_it_was_enabled_says_so() {
+fn an_entity_deleted_before_enable_returns_already_deleted() {
     let mut sim = Sim::new(7);
     let (node, w, r) = disabled(&mut sim);
     node.run(|| w.publisher.delete_datawriter(&w.writer)).unwrap();

@@ -75,7 +75,7 @@ fn samples_of_one_source_time_have_the_order_of_their_writers_guids() {
 }
 
 #[test]
-fn without_a_delay_what_is_not_alive_is_purged_at_once() {
+fn autopurge_without_delay_purges_instances_not_alive_at_once() {
     let lifecycle = ReaderDataLifecycle {
         autopurge_nowriter_samples_delay: secs(0),
         autopurge_disposed_samples_delay: secs(0),

@@ -8,7 +8,7 @@ use dunlin::{ReturnCode, WallTime, WriteError};
 const TOO_LATE: WallTime = WallTime((1 << 32) * 1_000_000_000);
 
 #[test]
-fn what_no_message_can_carry_is_refused_by_every_operation() {
+fn timestamps_outside_the_wire_range_are_refused_by_every_operation() {
     let (mut sim, a, _b, w, r) = pair();
     let plain = a
         .run(|| {

@@ -62,7 +62,7 @@ impl TopicListener for Counts {
 }
 
 #[test]
-fn each_topic_of_a_name_is_told_that_it_is_inconsistent() {
+fn inconsistent_topic_is_raised_on_every_topic_of_the_name() {
     let mut sim = Sim::new(3);
     let (a, b) = (sim.node("a"), sim.node("b"));
     let w = writing(&a, &DataWriterQos::default());

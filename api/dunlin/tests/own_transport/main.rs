@@ -47,7 +47,7 @@ impl usual::Join for OnLink {
 }
 
 #[test]
-fn it_conforms() {
+fn a_transport_of_the_application_passes_the_conformance_suite() {
     conformance::run(&|| {
         let link = Arc::new(Link::default());
         (link.attach(), link.attach())
@@ -55,7 +55,7 @@ fn it_conforms() {
 }
 
 #[test]
-fn it_stands_beside_another_one() {
+fn two_transports_in_one_participant() {
     let (link, network) = (Arc::new(Link::default()), MemoryNetwork::new());
     let on_both = || DomainParticipant::builder(3).config(Config::default()).transport(network.attach(3));
     // They share the link, but hear each other nowhere else.

@@ -176,7 +176,7 @@ fn a_burst_is_sent_one_by_one_where_that_is_configured() {
 
 /// What KEEP_LAST would replace in a burst leaves before.
 #[test]
-fn nothing_is_replaced_before_it_was_sent() {
+fn keep_last_replaces_no_sample_of_a_batch_before_it_was_sent() {
     let mut sim = Sim::new(6);
     let qos = DataWriterQos::default().reliable().keep_last(3).latency_budget(millis(100));
     let (a, b) = (sim.node("a"), sim.node("b"));

@@ -52,7 +52,7 @@ fn expect_all(sim: &mut Sim, reader: &DataReader<Reading>, from: u32, to: u32) -
 #[test]
 fn the_reader_has_not_discovered_the_writer() {
     Sim::builder().seeds(0..8, |sim| {
-        let (a, b, one, other) = acquainted(sim)?;
+        let (a, b, one, other) = discovered_pair(sim)?;
         let reader = reader_of(&b, &other)?;
         sim.run_for(secs(2))?;
         // Nothing gets from the writer's side to the reader's: neither its announcement nor its first heartbeats.
@@ -70,7 +70,7 @@ fn the_reader_has_not_discovered_the_writer() {
 #[test]
 fn the_reader_discovers_the_writer_and_its_answers_are_lost() {
     Sim::builder().seeds(0..8, |sim| {
-        let (a, b, one, other) = acquainted(sim)?;
+        let (a, b, one, other) = discovered_pair(sim)?;
         let reader = reader_of(&b, &other)?;
         sim.run_for(secs(2))?;
         let writer = writer_of(&a, &one)?;
@@ -94,7 +94,7 @@ fn loss_and_reordering_of_discovery_data_and_heartbeats() {
         ..PathConfig::default()
     };
     Sim::builder().network(path).seeds(0..24, |sim| {
-        let (a, b, one, other) = acquainted(sim)?;
+        let (a, b, one, other) = discovered_pair(sim)?;
         // Either may come first.
         let (writer, reader) = if sim.random() % 2 == 0 {
             let writer = writer_of(&a, &one)?;
@@ -123,7 +123,7 @@ fn loss_and_reordering_of_discovery_data_and_heartbeats() {
 #[test]
 fn a_second_reader_begins_where_the_writer_matched_it() {
     Sim::builder().loss(0.2).delay(millis(1), millis(30)).seeds(0..12, |sim| {
-        let (a, b, one, other) = acquainted(sim)?;
+        let (a, b, one, other) = discovered_pair(sim)?;
         let (writer, first) = (writer_of(&a, &one)?, reader_of(&b, &other)?);
         sim.run_until(|| matched(&writer, &first), secs(60))?;
         a.run(|| (0..10).try_for_each(|n| writer.write(&reading(n))))?;
@@ -151,9 +151,9 @@ fn a_second_reader_begins_where_the_writer_matched_it() {
 }
 
 #[test]
-fn who_was_parted_and_meets_again_loses_nothing_that_is_written_then() {
+fn samples_written_after_a_partition_heals_are_not_lost() {
     Sim::builder().seeds(0..6, |sim| {
-        let (a, b, one, other) = acquainted(sim)?;
+        let (a, b, one, other) = discovered_pair(sim)?;
         let (writer, reader) = (writer_of(&a, &one)?, reader_of(&b, &other)?);
         sim.run_until(|| matched(&writer, &reader), secs(60))?;
         a.run(|| (0..5).try_for_each(|n| writer.write(&reading(n))))?;

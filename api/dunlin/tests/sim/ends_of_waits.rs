@@ -43,7 +43,7 @@ fn a_stream_ends_with_its_reader() {
 #[test]
 fn requests_and_those_who_wait_for_them_end() {
     let mut sim = Sim::new(2);
-    let (a, b, one, other) = acquainted(&mut sim).unwrap();
+    let (a, b, one, other) = discovered_pair(&mut sim).unwrap();
     let server = b.run(|| Server::new(&other, &Service::new("Echo"))).unwrap();
     let (asks, blocks) = (server.clone(), server.clone());
     let requests = Waits {
@@ -74,7 +74,7 @@ fn requests_and_those_who_wait_for_them_end() {
 #[test]
 fn replies_are_not_waited_for_when_their_reader_is_gone() {
     let mut sim = Sim::new(3);
-    let (a, b, one, other) = acquainted(&mut sim).unwrap();
+    let (a, b, one, other) = discovered_pair(&mut sim).unwrap();
     let _server = b.run(|| Server::new(&other, &Service::new("Echo"))).unwrap();
     let client = a.run(|| Client::new(&one, &Service::new("Echo"))).unwrap();
     sim.run_until(|| client.is_service_ready(), secs(30)).unwrap();

@@ -170,7 +170,7 @@ fn ends_of_instances_take_room_and_hold_up_a_writer_that_is_ahead() {
 }
 
 #[test]
-fn what_would_have_no_effect_is_refused() {
+fn every_change_is_refused_with_source_order_and_for_writers() {
     let mut sim = dunlin::sim::Sim::new(1);
     let a = sim.node("a");
     let sorted = DataReaderQos::default().by_source_timestamp().show_every_change();
@@ -183,7 +183,7 @@ fn what_would_have_no_effect_is_refused() {
 }
 
 #[test]
-fn a_reader_matches_no_writer_whose_data_came_through_the_service_that_it_ignores() {
+fn a_reader_does_not_match_writers_behind_an_ignored_service() {
     bad_network().seeds(40..44, |sim| {
         let (a, b, c) = (sim.node("a"), sim.node("b"), sim.node("c"));
         let mark = |id: &str, path: &[&str]| ServiceMark {

@@ -31,7 +31,7 @@ fn reliable_reader(node: &Node, participant: &DomainParticipant) -> Result<DataR
 #[test]
 fn both_sides_of_a_match_are_confirmed_when_the_reader_asks() {
     Sim::builder().seeds(0..16, |sim| {
-        let (a, b, one, other) = acquainted(sim)?;
+        let (a, b, one, other) = discovered_pair(sim)?;
         let writer = reliable_writer(&a, &one)?;
         let reader = reliable_reader(&b, &other)?;
         sim.run_until(|| reader.matched_publications().len() == 1, secs(10))?;
@@ -66,7 +66,7 @@ fn both_sides_of_a_match_are_confirmed_when_the_reader_asks() {
 #[test]
 fn states_of_endpoints_that_are_not_matched_are_refused() {
     Sim::builder().seeds(0..1, |sim| {
-        let (a, b, one, other) = acquainted(sim)?;
+        let (a, b, one, other) = discovered_pair(sim)?;
         let (writer, reader) = (reliable_writer(&a, &one)?, reliable_reader(&b, &other)?);
         let unknown = one.instance_handle();
         assert_eq!(writer.matched_subscription_state(unknown), Err(NotMatched::UnknownHandle));
@@ -90,7 +90,7 @@ fn states_of_endpoints_that_are_not_matched_are_refused() {
 #[test]
 fn a_matched_reader_that_does_not_acknowledge_is_shown_as_inactive() {
     Sim::builder().seeds(0..4, |sim| {
-        let (a, b, one, other) = acquainted(sim)?;
+        let (a, b, one, other) = discovered_pair(sim)?;
         let mut qos = DataWriterQos::default().reliable().keep_last(4);
         qos.reliability.max_blocking_time = millis(100);
         let writer = a.run(|| -> Result<_> {
@@ -121,7 +121,7 @@ fn a_matched_reader_that_does_not_acknowledge_is_shown_as_inactive() {
 #[test]
 fn endpoints_announce_that_they_belong_together() {
     Sim::builder().seeds(0..4, |sim| {
-        let (a, b, one, other) = acquainted(sim)?;
+        let (a, b, one, other) = discovered_pair(sim)?;
         let replies = reliable_reader(&a, &one)?;
         let own = replies.guid().ok_or("disabled")?;
         let writer = a.run(|| -> Result<_> {
@@ -156,7 +156,7 @@ impl SubscriberListener for Tell {
 #[test]
 fn a_consumer_takes_all_data_whatever_listeners_are_set() {
     Sim::builder().seeds(0..8, |sim| {
-        let (a, b, one, other) = acquainted(sim)?;
+        let (a, b, one, other) = discovered_pair(sim)?;
         let (writer, reader) = (reliable_writer(&a, &one)?, reliable_reader(&b, &other)?);
         let (taken, heard) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
         let list = Arc::clone(&taken);

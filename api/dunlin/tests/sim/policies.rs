@@ -6,7 +6,7 @@ use dunlin::sim::{Result, Sim};
 use dunlin::{Config, CreateEntityError, DomainParticipant, ReturnCode};
 
 #[test]
-fn what_a_participant_does_not_enable_takes_no_part_until_it_is_enabled() {
+fn entities_not_autoenabled_are_not_announced_until_enable() {
     Sim::builder().loss(0.1).delay(millis(1), millis(10)).seeds(0..5, |sim| {
         let (a, b) = (sim.node("a"), sim.node("b"));
         let qos = DomainParticipantQos::default().autoenable_created_entities(false);
@@ -38,7 +38,7 @@ fn what_a_participant_does_not_enable_takes_no_part_until_it_is_enabled() {
 }
 
 #[test]
-fn durability_of_a_service_is_refused_and_says_what_to_do() {
+fn transient_durability_without_a_service_is_refused_with_advice() {
     let mut sim = Sim::new(1);
     let a = sim.node("a");
     let refused = a.run(|| writer(&writer_qos().durability(DurabilityKind::Transient))).unwrap_err();

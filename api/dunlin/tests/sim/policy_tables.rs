@@ -38,7 +38,7 @@ fn mismatches() -> Vec<(PolicyId, DataWriterQos, DataReaderQos)> {
 }
 
 #[test]
-fn each_incompatible_policy_is_told_once_on_both_sides_under_loss() {
+fn each_incompatible_policy_raises_its_status_once_on_both_sides_under_loss() {
     for (seed, (policy, offered, requested)) in mismatches().into_iter().enumerate() {
         let mut sim = bad_network().seed(seed as u64).build();
         let (a, b) = (sim.node("a"), sim.node("b"));
@@ -381,7 +381,7 @@ fn indifferent() -> (Vec<WriterSide>, Vec<ReaderSide>) {
 
 /// Policies without requested and offered values (DDS 1.4 §2.2.3, RxO "No"): every writer meets every reader.
 #[test]
-fn policies_that_are_not_compared_keep_nobody_apart() {
+fn policies_without_requested_and_offered_values_never_prevent_a_match() {
     let (writers, readers) = indifferent();
     let mut sim = Sim::new(9);
     let (a, b) = (sim.node("a"), sim.node("b"));

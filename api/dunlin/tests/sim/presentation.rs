@@ -297,7 +297,7 @@ fn lost(views: &Views) -> Vec<i32> {
 
 /// What had arrived of it is told as lost, in every reader, once nobody can end it any more.
 #[test]
-fn a_set_that_nobody_can_end_is_lost_with_all_its_samples() {
+fn a_coherent_set_without_a_possible_end_counts_all_samples_lost() {
     let mut sim = Sim::new(6);
     let (a, b, sources, views) = pair(&mut sim, Group, &TOPICS).unwrap();
     a.run(|| sources.publisher.begin_coherent_changes()).unwrap();
@@ -375,7 +375,7 @@ fn a_set_that_stays_incomplete_is_lost_as_a_whole() {
 }
 
 #[test]
-fn what_is_accessed_stands_still() {
+fn begin_access_freezes_the_samples_of_a_group() {
     let mut sim = Sim::new(5);
     let (a, b, sources, views) = pair(&mut sim, Group, &TOPICS).unwrap();
     b.run(|| views.subscriber.begin_access().unwrap());
@@ -501,7 +501,7 @@ fn a_call_returns_one_sample_of_a_group_that_is_read_in_order() {
 
 /// A reader of one topic of three does not wait for ever for what others are to receive.
 #[test]
-fn those_who_receive_a_part_of_the_group_see_their_part() {
+fn readers_of_part_of_a_group_get_their_part_of_a_coherent_set() {
     Sim::builder().loss(0.1).delay(millis(1), millis(10)).seeds(0..10, |sim| {
         let (a, b) = (sim.node("a"), sim.node("b"));
         let sources = a.run(|| sources(publisher_qos(Group, true, true), &volatile_writer(), &TOPICS))?;
@@ -534,7 +534,7 @@ fn those_who_receive_a_part_of_the_group_see_their_part() {
 }
 
 #[test]
-fn who_asks_for_more_is_incompatible_and_presentation_is_fixed() {
+fn presentation_is_compared_and_immutable() {
     let mut sim = Sim::new(6);
     let (a, b) = (sim.node("a"), sim.node("b"));
     let offers =

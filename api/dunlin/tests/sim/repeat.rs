@@ -48,7 +48,7 @@ fn the_same_seed_gives_the_same_run() {
 }
 
 #[test]
-fn chance_decides_who_goes_first() {
+fn tasks_due_at_the_same_time_run_in_random_order() {
     let order = |seed| {
         let mut sim = Sim::new(seed);
         let order = Arc::new(Mutex::new(String::new()));
@@ -153,7 +153,7 @@ fn a_panic_of_a_scenario_is_named_with_its_seed() {
 }
 
 #[test]
-fn nothing_stays_behind() {
+fn a_dropped_simulation_frees_all_tasks_threads_and_entities() {
     let left = Arc::new(());
     let mut sim = Sim::new(1);
     let (a, b) = (sim.node("a"), sim.node("b"));

@@ -31,7 +31,7 @@ use DataRepresentationId::{Xcdr1, Xcdr2};
 
 /// Writers and readers have the representation without being told, and the other is refused with the policy's name.
 #[test]
-fn what_the_type_does_not_allow_is_refused() {
+fn a_representation_that_the_type_does_not_allow_is_refused() {
     fn check<T: DdsType>(allowed: DataRepresentationId, other: DataRepresentationId) {
         Sim::builder().seeds(0..1, |sim| {
             sim.node("a").run(|| -> dunlin::sim::Result {
@@ -67,7 +67,7 @@ fn what_the_type_does_not_allow_is_refused() {
 
 /// What is written has the representation, and a writer of another type that has the other is incompatible.
 #[test]
-fn the_representation_decides_who_matches() {
+fn data_representation_decides_which_endpoints_match() {
     let qos = writer_qos();
     Sim::builder().seeds(0..2, |sim| reads(sim, &qos, &Two { id: 3 }, &Two { id: 3 }));
     Sim::builder().seeds(2..4, |sim| reads(sim, &qos, &Two { id: 3 }, &Any { id: 3 }));

@@ -104,7 +104,7 @@ fn bad_path() -> PathConfig {
 }
 
 #[test]
-fn who_waited_for_the_service_is_answered_whatever_is_lost() {
+fn a_requester_that_waited_for_the_service_is_answered_under_loss() {
     Sim::builder().network(bad_path()).seeds(0..32, |sim| {
         let (a, b) = (sim.node("a"), sim.node("b"));
         let server_first = sim.random() % 2 == 0;
@@ -131,7 +131,7 @@ fn who_waited_for_the_service_is_answered_whatever_is_lost() {
 #[test]
 fn one_sided_matches_are_not_ready() {
     Sim::builder().seeds(0..32, |sim| {
-        let (a, b, one, other) = acquainted(sim)?;
+        let (a, b, one, other) = discovered_pair(sim)?;
         let server_first = sim.random() % 2 == 0;
         // If the replier knows the requester before it begins, its own announcements are all there is to lose.
         let (from, to) = if server_first && sim.random() % 2 == 0 { (&a, &b) } else { (&b, &a) };
@@ -163,7 +163,7 @@ fn one_sided_matches_are_not_ready() {
 #[test]
 fn readiness_is_that_of_the_other_side_too() {
     Sim::builder().network(PathConfig { loss_ppm: 300_000, ..bad_path() }).seeds(0..64, |sim| {
-        let (a, b, one, other) = acquainted(sim)?;
+        let (a, b, one, other) = discovered_pair(sim)?;
         let (client, server) = if sim.random() % 2 == 0 {
             let client = client_of(&a, &one)?;
             some_time(sim, 500)?;
@@ -190,7 +190,7 @@ fn readiness_is_that_of_the_other_side_too() {
 #[test]
 fn any_short_break_during_the_match() {
     Sim::builder().delay(millis(1), millis(5)).seeds(0..48, |sim| {
-        let (a, b, one, other) = acquainted(sim)?;
+        let (a, b, one, other) = discovered_pair(sim)?;
         let server = server_of(&b, &other)?;
         b.spawn(move |_| answer(server, 0));
         some_time(sim, 30)?;
@@ -213,7 +213,7 @@ fn any_short_break_during_the_match() {
 #[test]
 fn a_second_requester_has_to_be_known_itself() {
     Sim::builder().seeds(0..8, |sim| {
-        let (a, b, one, other) = acquainted(sim)?;
+        let (a, b, one, other) = discovered_pair(sim)?;
         let server = server_of(&b, &other)?;
         let (_first, waiting, request) = first_request(sim, &a, &one, &server)?;
         sim.cut(&a, &b);
@@ -237,7 +237,7 @@ fn a_second_requester_has_to_be_known_itself() {
 #[test]
 fn a_second_requester_asks_until_it_is_known() {
     Sim::builder().delay(millis(1), millis(3)).seeds(0..32, |sim| {
-        let (a, b, one, other) = acquainted(sim)?;
+        let (a, b, one, other) = discovered_pair(sim)?;
         let server = server_of(&b, &other)?;
         let (_first, waiting, request) = first_request(sim, &a, &one, &server)?;
         let second = client_of(&a, &one)?;
@@ -259,7 +259,7 @@ fn a_second_requester_asks_until_it_is_known() {
 #[test]
 fn a_replier_holds_what_it_cannot_answer_yet() {
     let mut sim = bad_network().seed(5).build();
-    let (a, b, one, other) = acquainted(&mut sim).unwrap();
+    let (a, b, one, other) = discovered_pair(&mut sim).unwrap();
     let server = b.run(|| Server::new(&other, &service().max_outstanding(2))).unwrap();
     let qos = DataWriterQos::default().reliable().keep_all();
     let publisher = one.create_publisher(&PublisherQos::default()).unwrap();
@@ -413,13 +413,13 @@ fn within_one_participant_and_without_waiting() {
 /// Listeners of whatever owns the reader of replies, or set on it, do not come between.
 #[test]
 fn listeners_keep_no_reply_from_its_requester() {
-    struct Ear;
-    impl dunlin::SubscriberListener for Ear {}
-    impl dunlin::PublisherListener for Ear {}
-    impl dunlin::TopicListener for Ear {}
+    struct IdleListener;
+    impl dunlin::SubscriberListener for IdleListener {}
+    impl dunlin::PublisherListener for IdleListener {}
+    impl dunlin::TopicListener for IdleListener {}
     let mut sim = Sim::new(1);
-    let (a, b, one, other) = acquainted(&mut sim).unwrap();
-    one.set_listener(Ear, StatusMask::ALL);
+    let (a, b, one, other) = discovered_pair(&mut sim).unwrap();
+    one.set_listener(IdleListener, StatusMask::ALL);
     let (client, server) = (client_of(&a, &one).unwrap(), server_of(&b, &other).unwrap());
     client.reply_reader().set_listener(|_: &dunlin::DataReader<Sum>| {}, StatusMask::ALL);
     sim.run_until(|| client.is_service_ready(), secs(30)).unwrap();
@@ -447,7 +447,7 @@ fn keys_are_refused() {
 #[test]
 fn a_best_effort_reader_of_requests_is_not_ready() {
     let mut sim = Sim::new(1);
-    let (a, b, one, other) = acquainted(&mut sim).unwrap();
+    let (a, b, one, other) = discovered_pair(&mut sim).unwrap();
     let client = client_of(&a, &one).unwrap();
     let publisher = other.create_publisher(&PublisherQos::default()).unwrap();
     let topic = other.create_topic::<Sum>("AddReply", &TopicQos::default()).unwrap();

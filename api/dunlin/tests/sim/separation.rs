@@ -110,7 +110,7 @@ fn the_wire_carries_what_is_shown_and_the_same_is_shown() {
 }
 
 #[test]
-fn nothing_is_missing_whatever_is_lost() {
+fn writer_side_time_based_filter_keeps_the_last_values_under_loss() {
     for seed in 0..8 {
         let run = |at_writer| {
             let builder = Sim::builder().seed(seed).loss(0.2).delay(millis(1), millis(4));
@@ -138,7 +138,7 @@ fn nothing_is_missing_whatever_is_lost() {
 
 /// Another writer of the topic: what is kept back could pass for newer than what that one has written since.
 #[test]
-fn another_writer_ends_it_unless_the_reader_orders_by_source() {
+fn a_second_writer_ends_writer_side_separation_unless_ordered_by_source() {
     for by_source in [false, true] {
         let kind = if by_source {
             DestinationOrderKind::BySourceTimestamp
@@ -176,7 +176,7 @@ fn another_writer_ends_it_unless_the_reader_orders_by_source() {
 }
 
 #[test]
-fn a_writer_of_the_same_participant_counts_as_another_too() {
+fn a_second_writer_of_the_participant_ends_writer_side_separation() {
     let mut sim = Sim::new(7);
     let (a, first, reader) = pair(&mut sim, &writer_qos(), &reader_qos());
     let second: Result<_> = a.run(|| {
@@ -304,7 +304,7 @@ fn withheld_samples_leave_before_the_history_drops_them() {
 
 /// The writer's filter changes nothing that a reader would miss, whatever the history removes, and when.
 #[test]
-fn no_policy_makes_a_reader_miss_anything() {
+fn writer_side_separation_loses_nothing_with_any_history_and_lifespan() {
     let lifespans = [None, Some(millis(50)), Some(secs(1))];
     let cases = (0..24_u64).map(|n| (n % 2 == 1, n / 2 % 2 == 1, n / 4 % 2 == 1, lifespans[n as usize / 8]));
     for (case, (reliable, keep_all, disposes, lifespan)) in cases.enumerate() {
@@ -334,7 +334,7 @@ fn no_policy_makes_a_reader_miss_anything() {
 
 /// Each of its readers gets the last value, also those that cannot acknowledge it. (A disposal would overtake it.)
 #[test]
-fn a_writer_that_is_deleted_lets_go_of_what_is_kept_back() {
+fn withheld_samples_leave_when_their_writer_is_deleted() {
     for reliable in [false, true] {
         let mut sim = Sim::new(7);
         let qos = if reliable { reader_qos() } else { reader_qos().best_effort() };

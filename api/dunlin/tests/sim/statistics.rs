@@ -107,7 +107,7 @@ fn datagrams(statistics: bool) -> Result<u64> {
 }
 
 #[test]
-fn while_nobody_asks_nothing_is_announced_and_nothing_sent() {
+fn without_a_subscriber_statistics_are_neither_announced_nor_sent() {
     assert_eq!(
         datagrams(true).unwrap(),
         datagrams(false).unwrap(),
@@ -116,7 +116,7 @@ fn while_nobody_asks_nothing_is_announced_and_nothing_sent() {
 }
 
 #[test]
-fn who_does_not_want_to_tell_does_not() {
+fn statistics_are_switched_off_by_configuration() {
     let mut config = Config::default();
     config.set("statistics.enabled", "false").unwrap();
     let mut sim = Sim::new(1);
@@ -130,7 +130,7 @@ fn who_does_not_want_to_tell_does_not() {
 }
 
 #[test]
-fn the_writer_is_there_while_somebody_asks() {
+fn the_statistics_writer_exists_while_it_has_subscribers() {
     let mut sim = Sim::new(2);
     let (a, b, c) = (sim.node("a"), sim.node("b"), sim.node("c"));
     let w = a.run(|| writer(&writer_qos())).unwrap();
@@ -216,7 +216,7 @@ fn the_period_is_that_of_the_configuration() {
 
 /// Whoever comes while others watch does not wait for the end of a long period; the others go on as before.
 #[test]
-fn a_second_subscriber_is_told_soon() {
+fn a_second_statistics_subscriber_gets_samples_soon() {
     let mut config = Config::default();
     config.set("statistics.period", "1h").unwrap();
     let mut sim = Sim::new(10);
@@ -316,7 +316,7 @@ fn inactive_readers_are_named() {
 
 /// One who asks for more than is offered is not told, and costs nobody anything.
 #[test]
-fn who_asks_for_reliable_statistics_is_not_matched() {
+fn a_reliable_reader_does_not_match_the_statistics_writer() {
     let mut sim = Sim::new(9);
     let (a, b) = (sim.node("a"), sim.node("b"));
     let w = a.run(|| writer(&writer_qos())).unwrap();

@@ -42,7 +42,7 @@ pub fn small_reader_qos() -> DataReaderQos {
 }
 
 /// Two participants that know each other.
-pub fn acquainted(sim: &mut Sim) -> Result<(Node, Node, DomainParticipant, DomainParticipant)> {
+pub fn discovered_pair(sim: &mut Sim) -> Result<(Node, Node, DomainParticipant, DomainParticipant)> {
     let (a, b) = (sim.node("a"), sim.node("b"));
     let one = a.run(|| DomainParticipant::new(0))?;
     let other = b.run(|| DomainParticipant::new(0))?;

@@ -225,7 +225,7 @@ fn peers_are_found_by_name_where_multicast_is_off() {
 }
 
 #[test]
-fn what_a_simulated_machine_does_not_have_is_refused_by_key() {
+fn configuration_keys_of_real_machines_are_refused_in_the_simulation() {
     let mut config = dunlin::Config::default();
     config.set("network.interfaces", "eth0").unwrap();
     let mut sim = Sim::new(1);

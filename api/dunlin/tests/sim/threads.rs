@@ -77,7 +77,7 @@ fn a_write_waits_for_room_in_virtual_time() {
 }
 
 #[test]
-fn a_wait_set_times_out_in_virtual_time_and_wakes_for_what_another_thread_does() {
+fn a_wait_set_times_out_and_is_woken_by_a_thread_in_virtual_time() {
     let mut sim = Sim::new(1);
     let a = sim.node("a");
     let guard = GuardCondition::new();

@@ -280,7 +280,7 @@ struct Tree {
 }
 
 #[test]
-fn a_type_that_contains_itself_is_told_matched_and_read() {
+fn a_recursive_type_is_announced_matched_and_read() {
     let leaf = |id| Tree { id, weight: 1, branches: Vec::new() };
     let tree =
         Tree { id: 1, weight: 2, branches: vec![leaf(2), Tree { branches: vec![leaf(4)], ..leaf(3) }] };
@@ -374,7 +374,7 @@ fn refused<W: DdsType, R: DdsType>(
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_with_the_member() {
+fn an_unassignable_type_is_refused_with_the_member() {
     // With seed 0 so many announcements get lost that one side forgets the other for a while, and counts it anew.
     lossy().seeds(1..5, |sim| {
         let refused =
@@ -539,7 +539,7 @@ struct NotAnnotated {
 
 /// Annotations that the source of a type declares itself are told with the type, and decide nothing.
 #[test]
-fn annotations_of_the_source_are_told() {
+fn annotations_of_a_type_are_announced() {
     lossy().seeds(0..4, |sim| {
         let (a, b) = (sim.node("a"), sim.node("b"));
         let (_one, writer) = writing::<Annotated>(&a, &xcdr2())?;
@@ -587,7 +587,7 @@ fn wide(members: u32) -> Result<DynamicType> {
 /// A type whose object is larger than an answer with several is told all the same, up to a bound that is configured; the
 /// versions are compared then.
 #[test]
-fn large_types_are_told_up_to_a_bound() {
+fn large_type_objects_are_sent_up_to_a_bound() {
     let told = |sim: &mut Sim, bound: &str| -> Result<TypeDiscovery> {
         let (a, b) = (sim.node("a"), sim.node("b"));
         let (_one, writer) = a.run(|| -> Result<_> {

@@ -76,7 +76,7 @@ fn take(sim: &mut Sim, reader: &DataReader<Track>, count: usize) -> Result<Vec<S
 }
 
 #[test]
-fn readers_see_what_is_said_of_a_sample() {
+fn write_params_carry_timestamp_original_and_related_identity() {
     let mut sim = Sim::new(1);
     let (a, writer, reader) = pair(&mut sim, &reader_qos()).unwrap();
     let at = WallTime(1_000_000_000_000_000);
@@ -108,7 +108,7 @@ fn the_end_of_an_instance_keeps_its_original_identity() {
 }
 
 #[test]
-fn what_cannot_be_said_is_refused_with_its_reason() {
+fn invalid_write_params_are_refused_with_a_reason() {
     let mut sim = Sim::new(3);
     let (a, writer, reader) = pair(&mut sim, &reader_qos()).unwrap();
     let refused = |params: WriteParams| a.run(|| writer.write_with(&track(1, 1), &params)).unwrap_err();
@@ -134,7 +134,7 @@ fn what_cannot_be_said_is_refused_with_its_reason() {
 
 /// A sample by two ways, with the history of a service behind the live samples.
 #[test]
-fn lasting_readers_drop_what_they_have_had() {
+fn durable_readers_drop_duplicates_by_original_identity() {
     bad_network().seeds(10..14, |sim| {
         let (a, b, c) = (sim.node("a"), sim.node("b"), sim.node("c"));
         let by_source = DestinationOrderKind::BySourceTimestamp;
@@ -178,7 +178,7 @@ fn lasting_readers_drop_what_they_have_had() {
 
 /// What two services offer lives until both are gone, whichever copy came first; who unregisters it by both ways has ended it.
 #[test]
-fn an_instance_lives_while_another_way_offers_it() {
+fn an_instance_stays_alive_while_another_path_offers_it() {
     let mut sim = Sim::new(6);
     let nodes = [sim.node("a"), sim.node("b")];
     let c = sim.node("c");

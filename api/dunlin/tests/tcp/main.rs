@@ -88,7 +88,7 @@ pub(crate) fn exchanges(from: &DomainParticipant, to: &DomainParticipant) {
 }
 
 #[test]
-fn one_end_needs_the_other_as_a_peer_and_not_both() {
+fn tcp_needs_a_peer_address_on_one_side_only() {
     let domain = domain();
     let server = join(domain, &[("discovery.peers", "")]);
     let client = join(domain, &[("tcp.port", "off")]);
@@ -110,7 +110,7 @@ fn ipv6_alone() {
 }
 
 #[test]
-fn who_has_both_speaks_to_those_with_either() {
+fn a_participant_with_tcp_and_udp_reaches_participants_with_either() {
     let domain = domain();
     let both = join(domain, &[("network.udp", "true")]);
     let tcp = join(domain, &[]);

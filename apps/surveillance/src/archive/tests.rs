@@ -102,7 +102,7 @@ fn pictures_of_a_camera_come_in_order_across_files() {
 }
 
 #[test]
-fn what_is_not_there_gives_nothing() {
+fn a_missing_recording_gives_no_pictures() {
     let folder = tempfile::tempdir().unwrap();
     let (file, rubbish) = (folder.path().join("a.mcap"), folder.path().join("rubbish.mcap"));
     std::fs::write(&rubbish, "no recording").unwrap();

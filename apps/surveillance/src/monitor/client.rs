@@ -13,7 +13,7 @@ use std::time::Duration;
 const PERIOD: Duration = Duration::from_secs(2);
 
 /// How long an answer is worth waiting for.
-struct Patience {
+struct RequestLimits {
     /// Until a recorder is there.
     ready: dunlin::Duration,
     /// Until it answers.
@@ -23,11 +23,11 @@ struct Patience {
 }
 
 /// Somebody waits for pictures.
-const SOMEBODY: Patience =
-    Patience { ready: dunlin::Duration::from_secs(5), answer: dunlin::Duration::from_secs(2), tries: 3 };
+const INTERACTIVE: RequestLimits =
+    RequestLimits { ready: dunlin::Duration::from_secs(5), answer: dunlin::Duration::from_secs(2), tries: 3 };
 /// Nobody waits.
-const NOBODY: Patience =
-    Patience { ready: dunlin::Duration::from_secs(1), answer: dunlin::Duration::from_secs(1), tries: 1 };
+const IN_BACKGROUND: RequestLimits =
+    RequestLimits { ready: dunlin::Duration::from_secs(1), answer: dunlin::Duration::from_secs(1), tries: 1 };
 
 /// What a page shows of the recorder.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +68,7 @@ impl Client {
         loop {
             let (session, _) = self.earlier.session();
             let wish = if session == 0 { Wish::List } else { Wish::Renew };
-            let told = self.ask(&Ask { wish, session, ..Ask::default() }, &NOBODY);
+            let told = self.ask(&Ask { wish, session, ..Ask::default() }, &IN_BACKGROUND);
             let problem = match told {
                 Ok(answer) if answer.outcome == Outcome::Nothing => self.ended(session),
                 Ok(_) => None,
@@ -87,11 +87,11 @@ impl Client {
         over.then(|| "the recorder has ended the session: choose the time again".to_owned())
     }
 
-    fn ask(&self, ask: &Ask, patience: &Patience) -> Result<Answer> {
-        self.requester.wait_for_service(patience.ready).context("no recorder is there")?;
+    fn ask(&self, ask: &Ask, limits: &RequestLimits) -> Result<Answer> {
+        self.requester.wait_for_service(limits.ready).context("no recorder is there")?;
         let ask = Ask { monitor: self.monitor.clone(), ..ask.clone() };
-        for _ in 0..patience.tries {
-            if let Ok(reply) = self.requester.call(&ask, patience.answer) {
+        for _ in 0..limits.tries {
+            if let Ok(reply) = self.requester.call(&ask, limits.answer) {
                 let answer = reply.data;
                 if answer.outcome != Outcome::Busy {
                     self.lock().recorded.clone_from(&answer.recorded);
@@ -105,7 +105,7 @@ impl Client {
     /// Asks for the pictures of a camera from a time on. The answer tells what became of it.
     pub(super) fn play(&self, camera: &str, from: i64, speed: f64) -> Result<Answer> {
         let ask = Ask { wish: Wish::Play, camera: camera.to_owned(), from, speed, ..Ask::default() };
-        let answer = self.ask(&ask, &SOMEBODY)?;
+        let answer = self.ask(&ask, &INTERACTIVE)?;
         if answer.outcome == Outcome::Done {
             self.earlier.show(answer.session);
         }
@@ -117,7 +117,7 @@ impl Client {
         let (session, _) = self.earlier.session();
         if session != 0 {
             self.earlier.show(0);
-            self.ask(&Ask { wish: Wish::Stop, session, ..Ask::default() }, &NOBODY)?;
+            self.ask(&Ask { wish: Wish::Stop, session, ..Ask::default() }, &IN_BACKGROUND)?;
         }
         Ok(())
     }

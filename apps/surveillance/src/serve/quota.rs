@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stops_and_plays_again_has_no_more() {
+    fn the_quota_survives_stop_and_play() {
         let begin = Instant::now();
         let mut stopped = Stopped::default();
         let (mut bucket, mut given) = (Bucket::new(100.0, begin), 0);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn one_monitor_does_not_take_what_others_have() {
+    fn each_monitor_has_its_own_quota() {
         let now = Instant::now();
         let mut gate = Gate::new(Quota { requests: 3.0, all_requests: 8.0, ..Quota::default() }, now);
         let let_in = |gate: &mut Gate, name: &str| (0..20).filter(|_| gate.lets_in(name, now)).count();

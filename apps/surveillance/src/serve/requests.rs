@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn malformed_requests_are_refused() {
         let (mut desk, orders) = desk(Quota::default(), 8);
         let now = Instant::now();
         for wrong in [

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reader_asks_is_consistent() {
+    fn requested_qos_is_consistent() {
         for wish in [Reliability::Auto, Reliability::Reliable, Reliability::BestEffort] {
             assert!(Asked::of(wish).qos().check_consistency().is_ok());
         }

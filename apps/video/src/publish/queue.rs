@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_writer_that_has_gone() {
+    fn a_source_does_not_wait_for_an_ended_writer() {
         let policy = Policy { capacity: 1, buffers: 1, intra_only: true, wait: true };
         let queue = HandOver::new(policy, &Frame::default());
         let frame = queue.buffer().unwrap();

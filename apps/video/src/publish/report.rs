@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_are_told_in_two_lines() {
+    fn totals_are_printed_in_two_lines() {
         let mut totals = Totals::default();
         assert!(totals.to_string().starts_with("published 0 frames"));
         let start = Instant::now();

@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_in_the_pipeline_is_told() {
+    fn an_error_in_the_pipeline_is_reported() {
         assert!(frames("nosuchelement", Coding::Raw, 1).is_err());
         let error = frames("filesrc location=/none ! decodebin", Coding::Raw, 1).unwrap_err();
         assert!(format!("{error:#}").contains("GStreamer"), "{error:#}");

@@ -107,7 +107,7 @@ mod tests {
     use std::io::Cursor;
 
     #[test]
-    fn who_reads_the_same_again_and_again_is_stopped() {
+    fn repeated_reads_of_the_same_bytes_are_bounded() {
         let mut file = Guarded::new(Cursor::new([0; 100]), 100);
         let mut times = 0;
         while file.seek(SeekFrom::Start(0)).and_then(|_| file.read_exact(&mut [0; 100])).is_ok() {

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_camera_is_refused() {
+    fn devices_that_are_not_cameras_are_refused() {
         let open = |path: &str| Device::open(Path::new(path), (640, 480), 30.0, &[YUYV]).err().unwrap();
         assert!(format!("{:#}", open("/dev/null")).contains("is no camera"));
         assert!(format!("{:#}", open("/dev/video-none")).contains("cannot open"));

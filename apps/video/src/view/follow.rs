@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_kept_for_late_viewers_are_told_apart() {
+    fn frames_kept_for_late_viewers_are_distinguished() {
         let mut follow = Follow::default();
         let now = Instant::now();
         let history = |step| matches!(step, Step::Show { history: true, .. });

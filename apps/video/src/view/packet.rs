@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_is_marked() {
+    fn frames_from_history_are_marked() {
         let packet = Packet::new(&Frame { key: false, ..frame() }, 0, false, Instant::now());
         let kept = packet.kept(Instant::now());
         assert_eq!((packet.message[2], kept.message[2]), (0, 2));

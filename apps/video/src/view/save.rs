@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_not_written_over() {
+    fn saved_frames_overwrite_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let key = [0, 0, 1, 0x67, 1, 0, 0, 1, 0x68, 1, 0, 0, 1, 0x65, 1];
         let save = |all: &[(u8, &str, u64, Encoding, u8)]| {

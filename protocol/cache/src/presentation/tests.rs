@@ -5,7 +5,7 @@ use dunlin_core::{GuidPrefix, Rng};
 mod arrivals;
 mod missing;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 const PUBLISHER: Guid = Guid::new(GuidPrefix([1; 12]), EntityId([0, 0, 1, 8]));
 
 fn reader(n: u8) -> EntityId {
@@ -66,13 +66,13 @@ fn lagging(waiting: &Presentation<i64>) -> Vec<(EntityId, Guid)> {
 }
 
 fn with_streams(streams: u8) -> Presentation<i64> {
-    let mut waiting = Presentation::new(10_000, PATIENCE);
+    let mut waiting = Presentation::new(10_000, MAX_WAIT);
     (1..=streams).for_each(|n| waiting.matched(stream(n), true, false, true));
     waiting
 }
 
 fn best_effort_streams(streams: u8) -> Presentation<i64> {
-    let mut waiting = Presentation::new(10_000, PATIENCE);
+    let mut waiting = Presentation::new(10_000, MAX_WAIT);
     (1..=streams).for_each(|n| waiting.matched(stream(n), false, false, true));
     waiting
 }
@@ -94,7 +94,7 @@ fn a_set_waits_for_its_end_and_for_all_its_members() {
 }
 
 #[test]
-fn a_set_of_which_a_change_is_lost_is_given_up_and_the_next_one_is_not() {
+fn a_coherent_set_with_a_lost_change_is_given_up_and_the_next_one_is_not() {
     let (mut waiting, mut shown) = (with_streams(1), Shown::default());
     offer(&mut waiting, 1, place(1, 1, Some((1, 1)), false));
     // Number 2, change 2, is lost.
@@ -107,7 +107,7 @@ fn a_set_of_which_a_change_is_lost_is_given_up_and_the_next_one_is_not() {
 }
 
 #[test]
-fn a_gap_at_the_beginning_of_a_coherent_set_does_not_count_as_part_of_the_one_before() {
+fn a_gap_at_the_beginning_of_a_coherent_set_leaves_the_one_before_whole() {
     let (mut waiting, mut shown) = (with_streams(1), Shown::default());
     offer(&mut waiting, 1, place(1, 1, Some((1, 1)), false));
     // What ends this set, and what begins the next one, is lost.
@@ -130,7 +130,7 @@ fn a_set_that_claims_to_begin_inside_another_one_ends_the_wait_of_both() {
 
 /// Damaged places make a writer lose what it wrote, and nobody else's time.
 #[test]
-fn places_that_contradict_each_other_end_the_wait_all_the_same() {
+fn contradictory_group_sequence_numbers_end_the_wait_for_a_coherent_set() {
     for seed in 0..2_000 {
         let mut rng = Rng::new(seed);
         let mut below = |most: u64| rng.next_u64() % most;
@@ -239,10 +239,10 @@ fn a_gap_at_a_best_effort_reader_tears_the_coherent_set() {
 }
 
 #[test]
-fn a_reader_that_stands_apart_keeps_its_set_although_another_one_lacks_some_of_it() {
+fn a_reader_outside_the_group_keeps_its_coherent_set_if_another_lacks_changes() {
     for apart in [true, false] {
         let to = |n| Stream { reader: reader(n), apart, ..stream(1) };
-        let (mut waiting, mut shown) = (Presentation::new(10_000, PATIENCE), Shown::default());
+        let (mut waiting, mut shown) = (Presentation::new(10_000, MAX_WAIT), Shown::default());
         [1, 2].into_iter().for_each(|n| waiting.matched(to(n), true, false, true));
         let change = |sn, end| place(sn, sn, Some((1, 1)), end);
         waiting.offer(to(1), &change(1, false), Some(1), 10);
@@ -302,7 +302,7 @@ fn a_unit_without_room_is_offered_again_before_anything_else() {
 
 #[test]
 fn memory_is_bounded() {
-    let mut waiting = Presentation::new(100, PATIENCE);
+    let mut waiting = Presentation::new(100, MAX_WAIT);
     waiting.matched(stream(1), true, false, true);
     let mut shown = Shown::default();
     for sn in 1..1_000 {
@@ -394,7 +394,7 @@ fn a_set_waits_for_a_writer_that_is_not_discovered_yet() {
     end_a_set_without_the_third(&mut waiting, 1, 1);
     release(&mut waiting, &mut shown);
     assert!(shown.units.is_empty() && shown.lost == 0);
-    assert_eq!(waiting.next_deadline(), Some(MonoTime(0).plus(PATIENCE)));
+    assert_eq!(waiting.next_deadline(), Some(MonoTime(0).plus(MAX_WAIT)));
     waiting.matched(stream(3), true, false, true);
     know(&mut waiting, 3);
     release(&mut waiting, &mut shown);
@@ -406,7 +406,7 @@ fn a_set_waits_for_a_writer_that_is_not_discovered_yet() {
 }
 
 #[test]
-fn nobody_waits_for_a_writer_without_a_reader_here() {
+fn a_coherent_set_does_not_wait_for_a_writer_without_a_local_reader() {
     let (mut waiting, mut shown) = (with_streams(2), Shown::default());
     know(&mut waiting, 3);
     end_a_set_without_the_third(&mut waiting, 1, 1);
@@ -416,7 +416,7 @@ fn nobody_waits_for_a_writer_without_a_reader_here() {
 
 /// Also when what is known now is already more, or less: it was known together.
 #[test]
-fn what_was_known_before_counts() {
+fn a_group_sequence_number_known_before_completes_the_history() {
     for now in [2, 4] {
         let (mut waiting, mut shown) = (with_streams(2), Shown::default());
         know(&mut waiting, 3);
@@ -440,7 +440,7 @@ fn writers_that_came_later_need_not_have_been_there() {
 }
 
 #[test]
-fn a_set_of_which_nothing_is_missing_waits_for_nobody() {
+fn a_complete_coherent_set_waits_for_no_other_writer() {
     let (mut waiting, mut shown) = (with_streams(2), Shown::default());
     know(&mut waiting, 2);
     end_a_set_without_the_third(&mut waiting, 1, 1);
@@ -467,8 +467,8 @@ fn a_writer_that_is_never_discovered_is_waited_for_so_long() {
 
 /// Nobody knows whether it is a digest at all.
 #[test]
-fn digests_that_nobody_understands_are_waited_for_once() {
-    let mut waiting = Presentation::new(10_000, PATIENCE);
+fn an_unknown_writer_group_digest_is_waited_for_once() {
+    let mut waiting = Presentation::new(10_000, MAX_WAIT);
     let mut shown = Shown::default();
     (1..=2).for_each(|n| waiting.matched(stream(n), true, false, false));
     end_a_set_without_the_third(&mut waiting, 1, 1);
@@ -542,7 +542,7 @@ fn heartbeats_count_for_the_changes_before_them() {
 
 /// A publisher that tells of other writers each time keeps back its own changes for so long, and nobody else's.
 #[test]
-fn digests_without_end_cost_little_and_hold_nobody_else_up() {
+fn endless_writer_group_digests_delay_only_their_own_publisher() {
     let (mut waiting, mut shown) = (with_streams(1), Shown::default());
     let other = Guid::new(GuidPrefix([2; 12]), EntityId([0, 0, 1, 8]));
     let honest =
@@ -618,7 +618,7 @@ fn a_deleted_writer_tears_the_open_coherent_set() {
 
 /// Its HEARTBEATs say it, too.
 #[test]
-fn a_publisher_that_says_in_between_that_a_writer_has_gone_takes_nothing_of_the_next_set() {
+fn a_writer_deleted_between_coherent_sets_tears_neither() {
     let (mut waiting, mut shown) = (with_streams(2), Shown::default());
     know(&mut waiting, 2);
     offer(&mut waiting, 2, place(1, 1, None, false));
@@ -635,7 +635,7 @@ fn a_publisher_that_says_in_between_that_a_writer_has_gone_takes_nothing_of_the_
 /// A writer is created and deleted while nothing of its publisher arrives. What the publisher wrote before it was created, and only
 /// now arrives, does not say that it has gone: in the sets behind that it had a part.
 #[test]
-fn a_writer_that_was_yet_to_be_created_tears_the_sets_that_it_had_a_part_in() {
+fn an_undiscovered_writer_tears_the_coherent_sets_it_had_a_part_in() {
     let (mut waiting, mut shown) = (with_streams(1), Shown::default());
     know(&mut waiting, 1);
     let place = |sn, number, set, end, n| Place { writers: first(n), ..place(sn, number, set, end) };
@@ -659,7 +659,7 @@ fn a_writer_that_was_yet_to_be_created_tears_the_sets_that_it_had_a_part_in() {
 }
 
 #[test]
-fn few_writers_that_are_lost_have_a_part_in_what_is_to_come() {
+fn lost_writers_remembered_for_later_coherent_sets_are_bounded() {
     let (mut waiting, mut shown) = (with_streams(200), Shown::default());
     (2..=200).for_each(|n| waiting.writer_lost(stream(n)));
     offer(&mut waiting, 1, place(1, 1, None, false));
@@ -685,7 +685,7 @@ fn a_set_that_waits_for_a_writer_is_looked_at_once() {
         release_at(1, &mut waiting, &mut shown);
     }
     assert_eq!((looks(&waiting), shown.units.len(), shown.lost), (before, 0, 0));
-    assert_eq!(waiting.next_deadline(), Some(MonoTime(0).plus(PATIENCE)));
+    assert_eq!(waiting.next_deadline(), Some(MonoTime(0).plus(MAX_WAIT)));
     release_at(10, &mut waiting, &mut shown);
     assert!(looks(&waiting) > before);
     assert_eq!(shown.lost, 2);
@@ -718,9 +718,9 @@ fn a_set_that_waits_for_a_writer_is_looked_at_when_something_changes() {
 
 /// Others fill in zeros where they have no digest.
 #[test]
-fn digests_of_no_writers_say_nothing_unless_digests_are_understood() {
+fn an_empty_group_digest_counts_only_once_digests_are_understood() {
     for understood in [false, true] {
-        let mut waiting = Presentation::new(10_000, PATIENCE);
+        let mut waiting = Presentation::new(10_000, MAX_WAIT);
         let mut shown = Shown::default();
         waiting.matched(stream(1), true, false, understood);
         know(&mut waiting, 1);
@@ -740,7 +740,7 @@ fn digests_of_no_writers_say_nothing_unless_digests_are_understood() {
 
 /// A number beyond all others cannot be outdone, but ends with the writers.
 #[test]
-fn what_was_said_before_all_writers_were_lost_does_not_count() {
+fn group_sequence_numbers_from_before_all_writers_were_lost_do_not_count() {
     for others in [false, true] {
         let (mut waiting, mut shown) = (with_streams(if others { 2 } else { 1 }), Shown::default());
         know(&mut waiting, 1);

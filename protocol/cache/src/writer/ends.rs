@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_goes_when_its_set_is_gone_and_it_is_acknowledged_whichever_comes_last() {
+    fn an_end_of_set_is_removed_after_its_set_and_acknowledgement() {
         // The set is replaced first, or acknowledged first.
         for acked_first in [false, true] {
             let mut cache = cache(&lasting(HistoryKind::KeepLast));

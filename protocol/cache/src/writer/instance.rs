@@ -10,7 +10,7 @@ use crate::slab::{Id, NIL};
 
 pub(super) const OF_INSTANCE: usize = 0;
 pub(super) const STORED: usize = 1;
-pub(super) const SHELF: usize = 0;
+pub(super) const REMOVAL_QUEUE: usize = 0;
 pub(super) const CROWDED: usize = 1;
 
 /// A change with its place among those of its instance.
@@ -34,7 +34,7 @@ impl Entry {
 
 /// Where an instance waits for its removal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Shelf {
+pub(super) enum RemovalQueue {
     /// In use.
     None,
     /// Disposed: its samples go when room is needed.
@@ -60,11 +60,11 @@ pub(super) struct Instance {
     pub(super) newest: SequenceNumber,
     /// When the next write is due; the end of time while none is.
     pub(super) deadline: MonoTime,
-    pub(super) shelf: Shelf,
-    shelf_links: Links,
+    pub(super) removal_queue: RemovalQueue,
+    removal_links: Links,
     crowded_links: Links,
 }
-linked!(Instance, SHELF, shelf_links);
+linked!(Instance, REMOVAL_QUEUE, removal_links);
 linked!(Instance, CROWDED, crowded_links);
 
 impl Instance {
@@ -79,8 +79,8 @@ impl Instance {
             cleaned: false,
             newest: SequenceNumber::ZERO,
             deadline: MonoTime::MAX,
-            shelf: Shelf::None,
-            shelf_links: Links::NONE,
+            removal_queue: RemovalQueue::None,
+            removal_links: Links::NONE,
             crowded_links: Links::NONE,
         }
     }
@@ -94,12 +94,12 @@ impl Instance {
         }
     }
 
-    pub(super) const fn right_shelf(&self) -> Shelf {
+    pub(super) const fn right_removal_queue(&self) -> RemovalQueue {
         match (self.registered, self.disposed) {
-            (true, false) => Shelf::None,
-            (true, true) => Shelf::Disposed,
-            (false, false) => Shelf::Idle,
-            (false, true) => Shelf::Gone,
+            (true, false) => RemovalQueue::None,
+            (true, true) => RemovalQueue::Disposed,
+            (false, false) => RemovalQueue::Idle,
+            (false, true) => RemovalQueue::Gone,
         }
     }
 }
@@ -127,36 +127,36 @@ impl WriterCache {
     pub(super) fn apply_kind(&mut self, id: Id, kind: ChangeKind) {
         let Some(instance) = self.instances.kept_mut(id) else { return };
         instance.apply(kind);
-        self.put_on_right_shelf(id);
+        self.put_in_right_removal_queue(id);
     }
 
-    /// Moves an instance to the end of the shelf that fits its state.
-    fn put_on_right_shelf(&mut self, id: Id) {
+    /// Moves an instance to the end of the removal queue that fits its state.
+    fn put_in_right_removal_queue(&mut self, id: Id) {
         let Some(instance) = self.instances.kept(id) else { return };
-        let shelf = instance.right_shelf();
-        if instance.shelf == Shelf::None && shelf == Shelf::None {
+        let removal_queue = instance.right_removal_queue();
+        if instance.removal_queue == RemovalQueue::None && removal_queue == RemovalQueue::None {
             return;
         }
-        self.take_off_shelf(id);
-        if let Some(list) = self.shelves.get(shelf) {
+        self.take_out_of_removal_queue(id);
+        if let Some(list) = self.removal_queues.get(removal_queue) {
             list.push_back(&mut self.instances, id);
         }
         if let Some(instance) = self.instances.kept_mut(id) {
-            instance.shelf = shelf;
+            instance.removal_queue = removal_queue;
         }
     }
 
-    fn take_off_shelf(&mut self, id: Id) {
+    fn take_out_of_removal_queue(&mut self, id: Id) {
         let Some(instance) = self.instances.kept_mut(id) else { return };
-        let shelf = core::mem::replace(&mut instance.shelf, Shelf::None);
-        if let Some(list) = self.shelves.get(shelf) {
+        let removal_queue = core::mem::replace(&mut instance.removal_queue, RemovalQueue::None);
+        if let Some(list) = self.removal_queues.get(removal_queue) {
             list.remove(&mut self.instances, id);
         }
     }
 
     /// Removes all changes of an instance, and the instance itself unless it is registered.
     pub(super) fn purge(&mut self, id: Id) {
-        self.take_off_shelf(id);
+        self.take_out_of_removal_queue(id);
         while let Some(instance) = self.instances.get(id) {
             let oldest =
                 if instance.stored.is_empty() { instance.samples.head() } else { instance.stored.head() };
@@ -192,7 +192,7 @@ impl WriterCache {
             return;
         }
         let handle = instance.handle;
-        self.take_off_shelf(id);
+        self.take_out_of_removal_queue(id);
         self.deadlines.remove(id);
         if let Some(service) = &mut self.service {
             service.forget(id);
@@ -207,23 +207,23 @@ impl WriterCache {
 
 /// The instances that wait for removal, the longest waiting first.
 #[derive(Debug)]
-pub(super) struct Shelves {
-    pub(super) disposed: List<SHELF>,
-    pub(super) idle: List<SHELF>,
-    pub(super) gone: List<SHELF>,
+pub(super) struct RemovalQueues {
+    pub(super) disposed: List<REMOVAL_QUEUE>,
+    pub(super) idle: List<REMOVAL_QUEUE>,
+    pub(super) gone: List<REMOVAL_QUEUE>,
 }
 
-impl Shelves {
+impl RemovalQueues {
     pub(super) const fn new() -> Self {
         Self { disposed: List::new(), idle: List::new(), gone: List::new() }
     }
 
-    fn get(&mut self, shelf: Shelf) -> Option<&mut List<SHELF>> {
-        match shelf {
-            Shelf::None => None,
-            Shelf::Disposed => Some(&mut self.disposed),
-            Shelf::Idle => Some(&mut self.idle),
-            Shelf::Gone => Some(&mut self.gone),
+    fn get(&mut self, removal_queue: RemovalQueue) -> Option<&mut List<REMOVAL_QUEUE>> {
+        match removal_queue {
+            RemovalQueue::None => None,
+            RemovalQueue::Disposed => Some(&mut self.disposed),
+            RemovalQueue::Idle => Some(&mut self.idle),
+            RemovalQueue::Gone => Some(&mut self.gone),
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::slab::{Id, NIL, Slab};
 use crate::timers::{DeadlineMissed, TimerHeap, expiry};
 use ends::SetEnds;
 use index::SnIndex;
-use instance::{CROWDED, Entry, Instance, Shelf, Shelves};
+use instance::{CROWDED, Entry, Instance, RemovalQueue, RemovalQueues};
 use octets::Octets;
 use service::Service;
 
@@ -45,7 +45,7 @@ pub struct WriterCache {
     by_handle: BTreeMap<InstanceHandle, Id>,
     /// The instance used last: most writes go to the same one again.
     recent: Id,
-    shelves: Shelves,
+    removal_queues: RemovalQueues,
     /// Instances with several samples.
     crowded: List<CROWDED>,
     octets: Octets,
@@ -86,7 +86,7 @@ impl WriterCache {
             instances: Slab::new(),
             by_handle: BTreeMap::new(),
             recent: NIL,
-            shelves: Shelves::new(),
+            removal_queues: RemovalQueues::new(),
             crowded: List::new(),
             octets: Octets::default(),
             expiries: TimerHeap::new(),
@@ -142,7 +142,7 @@ impl WriterCache {
         let Some(known) = self.instances.kept_mut(id) else { return Err(payload) };
         let crowded = kept.is_none() && known.samples.len() >= self.limits.samples_per_instance;
         if crowded
-            || known.shelf != Shelf::None
+            || known.removal_queue != RemovalQueue::None
             || known.disposed
             || !known.registered
             || self.changes.len() >= self.limits.samples
@@ -311,10 +311,10 @@ impl WriterCache {
     pub fn remove_acked(&mut self, acked_by_all: SequenceNumber) -> usize {
         let before = self.changes.len();
         if self.retains() {
-            while let Some(instance) = self.instances.get(self.shelves.gone.head())
+            while let Some(instance) = self.instances.get(self.removal_queues.gone.head())
                 && instance.newest <= acked_by_all
             {
-                self.purge(self.shelves.gone.head());
+                self.purge(self.removal_queues.gone.head());
             }
         } else if self.service.is_some() {
             while let Some((sn, id)) = self.first_live()
@@ -355,7 +355,7 @@ impl WriterCache {
         let Some(instance) = self.instances.kept_mut(id) else { return Ok(()) };
         if !core::mem::replace(&mut instance.registered, true) {
             // Registration as such is not sent: until it is written, readers know the instance as it was, and it stays
-            // on its shelf.
+            // in its removal queue.
             self.start_deadline(now, id);
             self.plan_cleanup(now, id);
         }

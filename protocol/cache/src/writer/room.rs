@@ -13,7 +13,7 @@ use dunlin_rtps::ChangeKind;
 
 use super::WriterCache;
 use super::config::AddError;
-use super::instance::Shelf;
+use super::instance::RemovalQueue;
 use crate::slab::{Id, NIL};
 
 /// How many instances with several samples are looked at for one whose oldest is acknowledged.
@@ -69,7 +69,8 @@ impl WriterCache {
     /// Removes an instance that was disposed and unregistered, of which nothing behind `acked` was written. How many changes
     /// behind `kept` went; `None` if there is no such instance, or it goes by itself.
     pub fn purge_gone(&mut self, (kept, acked): (SequenceNumber, SequenceNumber)) -> Option<usize> {
-        let id = Some(self.shelves.gone.head()).filter(|id| self.retains() && self.is_acked(*id, acked))?;
+        let id =
+            Some(self.removal_queues.gone.head()).filter(|id| self.retains() && self.is_acked(*id, acked))?;
         let before = self.index.count_after(kept);
         self.purge(id);
         Some(before.saturating_sub(self.index.count_after(kept)))
@@ -159,7 +160,7 @@ impl WriterCache {
             return Ok(());
         }
         loop {
-            let candidates = [self.shelves.gone.head(), self.shelves.idle.head()];
+            let candidates = [self.removal_queues.gone.head(), self.removal_queues.idle.head()];
             let free = |id: &Id| *id != NIL && (!self.config.reliable || self.is_acked(*id, acked));
             let Some(id) = candidates.iter().copied().find(free) else {
                 let none = candidates == [NIL, NIL];
@@ -185,7 +186,7 @@ impl WriterCache {
         let Some((id, instance)) = known.and_then(|id| Some((id, self.instances.get(id)?))) else {
             return Err(AddError::OutOfResources);
         };
-        if instance.shelf == Shelf::None {
+        if instance.removal_queue == RemovalQueue::None {
             return Err(self.full_of_retained());
         }
         if instance.newest > acked {
@@ -214,8 +215,8 @@ impl WriterCache {
         if !self.retains() {
             return Err(AddError::WaitForAck);
         }
-        let ended = [&self.shelves.gone, &self.shelves.idle, &self.shelves.disposed];
-        if ended.iter().any(|shelf| !shelf.is_empty()) {
+        let ended = [&self.removal_queues.gone, &self.removal_queues.idle, &self.removal_queues.disposed];
+        if ended.iter().any(|removal_queue| !removal_queue.is_empty()) {
             return Err(AddError::WaitForAck);
         }
         Err(self.full_of_retained())
@@ -230,7 +231,11 @@ impl WriterCache {
     fn purge_ended_instance(&mut self, acked: SequenceNumber) -> bool {
         let before = self.changes.len();
         loop {
-            let fronts = [self.shelves.gone.head(), self.shelves.idle.head(), self.shelves.disposed.head()];
+            let fronts = [
+                self.removal_queues.gone.head(),
+                self.removal_queues.idle.head(),
+                self.removal_queues.disposed.head(),
+            ];
             let Some(id) = fronts.into_iter().find(|id| self.is_acked(*id, acked)) else { return false };
             self.purge(id);
             if self.changes.len() < before {

@@ -11,7 +11,7 @@ use dunlin_qos::{DurabilityService, History, ResourceLimits};
 use dunlin_rtps::ChangeKind;
 
 use super::WriterCache;
-use super::instance::{STORED, Shelf};
+use super::instance::{RemovalQueue, STORED};
 use crate::limits::Limits;
 use crate::list::List;
 use crate::slab::{Id, NIL};
@@ -182,7 +182,7 @@ impl WriterCache {
             return;
         };
         instance.cleaned = false;
-        if instance.right_shelf() != Shelf::Gone {
+        if instance.right_removal_queue() != RemovalQueue::Gone {
             service.cleanups.remove(id);
         } else if service.cleanup_delay == Duration::ZERO {
             self.clean_up(id);

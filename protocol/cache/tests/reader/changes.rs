@@ -46,7 +46,7 @@ fn both_ends_of_one_message_find_room_or_neither_does() {
 
 /// Who acknowledges what is committed has to know what nobody can commit.
 #[test]
-fn what_goes_before_it_is_seen_is_told() {
+fn samples_replaced_or_expired_before_they_are_read_are_reported_for_commit() {
     let told = |f: &mut Fixture| -> Vec<i64> {
         let any = f.cache.has_gone_unseen();
         let gone = f.cache.take_gone_unseen();

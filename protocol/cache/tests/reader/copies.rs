@@ -22,7 +22,7 @@ fn an_instance_lives_as_long_as_one_of_those_that_offer_it() {
 }
 
 #[test]
-fn what_ends_by_another_way_ends_for_each_that_says_so() {
+fn unregistration_by_a_copy_counts_for_its_original_writer() {
     let mut f = Fixture::new(&keep_all());
     f.write(1, 1, 1);
     f.unregister(2, 1);
@@ -54,7 +54,7 @@ fn copies_revive_nothing_and_make_nothing_known() {
 
 /// A late reader has a sample from a service first.
 #[test]
-fn the_strongest_owns_what_came_by_another_way_first() {
+fn the_strongest_writer_owns_an_instance_first_received_as_a_copy() {
     let mut qos: DataReaderQos = keep_all();
     qos.ownership.kind = OwnershipKind::Exclusive;
     qos.deadline.period = Duration::INFINITE;

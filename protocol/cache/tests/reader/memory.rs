@@ -54,7 +54,7 @@ fn received(len: usize) -> SharedBytes {
 }
 
 #[test]
-fn samples_that_are_kept_until_they_are_taken_share_one_copy_of_their_datagram() {
+fn keep_all_samples_share_one_copy_of_their_datagram() {
     let mut f = Fixture::new(&keep_all());
     let copy = f.cache.keep_datagram(&received(1472)).expect("it keeps much more alive");
     assert_eq!((&*copy, copy.retained_len()), (&[7; 1472][..], 1472));

@@ -150,7 +150,7 @@ fn ordered_presentation_by_source_sorts_across_instances() {
 
 /// A durable writer that was lost and met again sends its history again.
 #[test]
-fn by_source_what_comes_again_and_was_not_taken_replaces_nothing() {
+fn by_source_a_repeated_sample_replaces_nothing() {
     let mut f = Fixture::new(&by_source(keep_last(2)));
     f.write_at(1, 1, 1, 10);
     f.write_at(1, 1, 2, 20);

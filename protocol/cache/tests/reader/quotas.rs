@@ -109,7 +109,7 @@ fn samples_that_only_together_are_too_many_are_refused_by_the_quota() {
 }
 
 #[test]
-fn what_is_replaced_makes_room_and_keys_take_some() {
+fn replaced_samples_free_quota_and_keys_use_it() {
     let octets = budget();
     let mut f = with_quota(&reliable(keep_last(1)), 100, &octets);
     f.write(1, 1, 1);

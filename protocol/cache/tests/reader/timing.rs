@@ -106,7 +106,7 @@ fn the_deadline_period_may_change() {
 }
 
 #[test]
-fn samples_within_the_minimum_separation_are_held_back_and_the_newest_is_shown_later() {
+fn the_newest_sample_within_the_minimum_separation_is_shown_later() {
     let mut f = Fixture::new(&with_separation(100));
     f.write(1, 1, 1);
     assert_eq!(f.at(10).write(1, 1, 2), SEPARATION);
@@ -147,7 +147,7 @@ fn changes_of_state_pass_the_time_based_filter() {
 }
 
 #[test]
-fn what_is_held_back_is_shown_even_if_the_writer_is_gone() {
+fn a_sample_held_by_the_time_based_filter_outlives_its_writer() {
     let mut f = Fixture::new(&with_separation(100));
     f.write(1, 1, 1);
     f.take_all();
@@ -161,7 +161,7 @@ fn what_is_held_back_is_shown_even_if_the_writer_is_gone() {
 }
 
 #[test]
-fn what_is_held_back_may_expire() {
+fn a_sample_held_by_the_time_based_filter_may_expire() {
     let mut f = Fixture::new(&with_separation(100));
     f.info[1].lifespan = Duration::from_millis(50);
     f.write(1, 1, 1);
@@ -199,7 +199,7 @@ fn samples_of_an_instance_without_writers_are_purged_after_the_delay() {
 }
 
 #[test]
-fn samples_of_a_disposed_instance_are_purged_after_the_delay_and_its_generations_stay() {
+fn autopurge_of_disposed_samples_keeps_the_generation_counts() {
     let mut f = Fixture::new(&with_delays(Duration::INFINITE, Duration::from_millis(100)));
     f.write(1, 1, 1);
     f.dispose(1, 1);

@@ -48,7 +48,7 @@ fn a_volatile_instance_is_forgotten_when_its_unregistration_is_acknowledged() {
 }
 
 #[test]
-fn a_transient_instance_that_is_disposed_and_unregistered_is_of_no_use_to_late_joiners() {
+fn an_ended_transient_instance_keeps_no_history_for_late_joiners() {
     let mut f = Fixture::new(&transient(keep_last(1)));
     f.write(1).unwrap();
     f.remove(1).unwrap();

@@ -25,7 +25,7 @@ fn with(qos: DataWriterQos, durability_service: DurabilityService) -> DataWriter
 }
 
 #[test]
-fn late_joiners_get_the_depth_of_the_service_whatever_the_history_of_the_writer() {
+fn late_joiners_get_the_history_depth_of_the_durability_service() {
     for history in
         [keep_all(), keep_last(1), keep_last(10), best_effort(keep_last(1)), best_effort(keep_all())]
     {

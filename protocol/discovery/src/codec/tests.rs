@@ -377,7 +377,7 @@ fn opendds_durations() {
 }
 
 #[test]
-fn what_is_missing_or_wrong_is_refused() {
+fn announcements_with_missing_or_wrong_parameters_are_refused() {
     assert!(decode_with(|_| ()).is_ok());
     let mut nameless = ParameterListBuilder::payload(Endianness::Little);
     nameless.put_guid(pid::ENDPOINT_GUID, Guid::new(captured_prefix(), EntityId([0, 0, 2, 3])));

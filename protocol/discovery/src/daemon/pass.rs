@@ -15,7 +15,7 @@ use crate::{
         bundle::Exit,
         routes::{From, Route},
         shaper::Lane,
-        walk::{Context, Meant, header_of, meant, parties},
+        walk::{Context, Destination, destination_of, header_of, parties},
     },
 };
 
@@ -31,7 +31,7 @@ pub enum Left {
 }
 
 /// What becomes of one submessage.
-enum Fate {
+enum RelayDecision {
     /// It says something about others.
     Context,
     /// It goes nowhere.
@@ -53,7 +53,7 @@ impl Way {
 }
 
 /// One datagram on its way.
-struct Passage<'a> {
+struct InTransit<'a> {
     now: Now,
     from: Locator,
     state: ReceiverState,
@@ -93,9 +93,9 @@ impl Discovery {
         let left = match Message::parse(packet) {
             Ok(message) if self.announcer.is_running() => {
                 let state = ReceiverState::new(self.config.guid_prefix, &message.header());
-                let passage =
-                    Passage { now, from, state, speaker: None, left: Left::SignOfLife, data: false, out };
-                self.pass(&mut relay, passage, &message, packet)
+                let transit =
+                    InTransit { now, from, state, speaker: None, left: Left::SignOfLife, data: false, out };
+                self.pass(&mut relay, transit, &message, packet)
             }
             _ => Left::Own,
         };
@@ -106,59 +106,59 @@ impl Discovery {
     fn pass(
         &self,
         relay: &mut Relay,
-        mut passage: Passage<'_>,
+        mut transit: InTransit<'_>,
         message: &Message<'_>,
         packet: &SharedBytes,
     ) -> Left {
-        let mut fates: Vec<(Parsed<'_>, Fate)> = Vec::new();
+        let mut decisions: Vec<(Parsed<'_>, RelayDecision)> = Vec::new();
         for parsed in message.submessages().map_while(Result::ok) {
-            passage.state.apply(&parsed.body);
+            transit.state.apply(&parsed.body);
             if let Submessage::Data(data) = &parsed.body
                 && data.writer_id == EntityId::SPDP_WRITER
                 && data.payload.bytes().is_some_and(|payload| self.is_own_word(payload))
             {
                 return Left::Nothing;
             }
-            let fate = self.fate(relay, &mut passage, &parsed);
-            fates.push((parsed, fate));
+            let decision = self.relay_decision(relay, &mut transit, &parsed);
+            decisions.push((parsed, decision));
         }
-        if passage.data && !self.may_send(relay, &passage, packet.len()) {
+        if transit.data && !self.may_send(relay, &transit, packet.len()) {
             relay.stats.over_rate = relay.stats.over_rate.saturating_add(1);
-            return passage.left;
+            return transit.left;
         }
-        let mut routes = fates.iter().filter_map(|(_, fate)| match fate {
-            Fate::Context => None,
-            Fate::Stays => Some(None),
-            Fate::Goes(way) => Some(Some(way)),
+        let mut routes = decisions.iter().filter_map(|(_, decision)| match decision {
+            RelayDecision::Context => None,
+            RelayDecision::Stays => Some(None),
+            RelayDecision::Goes(way) => Some(Some(way)),
         });
         let first = routes.next().flatten();
         let same = |other: Option<&Way>| first.zip(other).is_some_and(|(one, other)| one.is(other));
         let stays = first.is_none() && routes.clone().all(|other| other.is_none());
         if stays {
-            return passage.left;
+            return transit.left;
         }
         relay.stats.taken = relay.stats.taken.saturating_add(1);
         if let Some(way) = first.filter(|_| routes.all(same)) {
             let way = way.clone();
-            self.send_to(relay, &mut passage, &way, packet.clone());
+            self.send_to(relay, &mut transit, &way, packet.clone());
         } else {
-            self.take_apart(relay, &mut passage, message, &fates);
+            self.take_apart(relay, &mut transit, message, &decisions);
         }
-        passage.left
+        transit.left
     }
 
     /// Sends each row of submessages that have one way as a message of its own.
     fn take_apart(
         &self,
         relay: &mut Relay,
-        passage: &mut Passage<'_>,
+        transit: &mut InTransit<'_>,
         message: &Message<'_>,
-        fates: &[(Parsed<'_>, Fate)],
+        decisions: &[(Parsed<'_>, RelayDecision)],
     ) {
         let mut state = ReceiverState::new(self.config.guid_prefix, &message.header());
         let mut context = Context::default();
         let mut open: Option<(Way, GuidPrefix, Vec<u8>)> = None;
-        for (parsed, fate) in fates {
+        for (parsed, decision) in decisions {
             state.apply(&parsed.body);
             let noted = context.note(parsed);
             if noted
@@ -167,85 +167,90 @@ impl Discovery {
             {
                 octets.extend_from_slice(parsed.raw);
             }
-            let Fate::Goes(way) = fate else { continue };
+            let RelayDecision::Goes(way) = decision else { continue };
             let fits = open
                 .as_ref()
                 .is_some_and(|(known, source, _)| known.is(way) && *source == state.source_prefix);
             if !fits && let Some((way, _, octets)) = open.take() {
-                self.send_to(relay, passage, &way, octets.into());
+                self.send_to(relay, transit, &way, octets.into());
             }
             let begin = || (way.clone(), state.source_prefix, context.message(header_of(&state)));
             open.get_or_insert_with(begin).2.extend_from_slice(parsed.raw);
         }
         if let Some((way, _, octets)) = open {
-            self.send_to(relay, passage, &way, octets.into());
+            self.send_to(relay, transit, &way, octets.into());
         }
     }
 
     /// Where one submessage goes.
-    fn fate(&self, relay: &mut Relay, passage: &mut Passage<'_>, parsed: &Parsed<'_>) -> Fate {
-        let Some((reader, writer)) = parties(&parsed.body) else { return Fate::Context };
+    fn relay_decision(
+        &self,
+        relay: &mut Relay,
+        transit: &mut InTransit<'_>,
+        parsed: &Parsed<'_>,
+    ) -> RelayDecision {
+        let Some((reader, writer)) = parties(&parsed.body) else { return RelayDecision::Context };
         let builtin = writer.is_builtin() || reader.is_builtin();
-        let source = passage.state.source_prefix;
-        let meant = meant(&passage.state);
-        let Some(from) = self.side(relay, passage, source) else {
+        let source = transit.state.source_prefix;
+        let destination = destination_of(&transit.state);
+        let Some(from) = self.side(relay, transit, source) else {
             // It may become somebody who is known, but nothing is passed on for it.
-            passage.left = Left::Own;
+            transit.left = Left::Own;
             relay.stats.unknown_source = relay.stats.unknown_source.saturating_add(1);
-            return Fate::Stays;
+            return RelayDecision::Stays;
         };
         // The daemon tells of participants itself.
         let announcement = writer == EntityId::SPDP_WRITER && reader_of_announcements(reader);
-        if meant == Meant::Own || announcement || (builtin && meant == Meant::Open) {
-            passage.left = Left::Own;
+        if destination == Destination::Own || announcement || (builtin && destination == Destination::Open) {
+            transit.left = Left::Own;
         }
-        if meant == Meant::Own || (announcement && matches!(parsed.body, Submessage::Data(_))) {
-            return Fate::Stays;
+        if destination == Destination::Own || (announcement && matches!(parsed.body, Submessage::Data(_))) {
+            return RelayDecision::Stays;
         }
-        passage.data |= !builtin;
+        transit.data |= !builtin;
         let answers = is_answer(&parsed.body);
-        let of = Guid::new(if answers { passage.state.dest_prefix } else { source }, writer);
+        let of = Guid::new(if answers { transit.state.dest_prefix } else { source }, writer);
         let lane = self.lane_of(relay, of);
         let straight = if answers && !builtin { self.way_of_answers(relay, of) } else { None };
-        let route = match meant {
-            Meant::One(to) if relay.may_reach(from, to) && straight.is_some() => straight,
-            Meant::One(to) => self.way_to(relay, from, to, builtin),
+        let route = match destination {
+            Destination::One(to) if relay.may_reach(from, to) && straight.is_some() => straight,
+            Destination::One(to) => self.way_to(relay, from, to, builtin),
             _ => self.way_of(relay, from, source, writer),
         };
         match route {
-            Some(route) if route.is_empty() => Fate::Stays,
-            Some(route) => Fate::Goes(Way { route, lane }),
+            Some(route) if route.is_empty() => RelayDecision::Stays,
+            Some(route) => RelayDecision::Goes(Way { route, lane }),
             None => {
                 relay.stats.unroutable = relay.stats.unroutable.saturating_add(1);
-                Fate::Stays
+                RelayDecision::Stays
             }
         }
     }
 
     /// From which side a participant speaks, if it is believed to speak from where the datagram came from.
-    fn side(&self, relay: &Relay, passage: &mut Passage<'_>, source: GuidPrefix) -> Option<From> {
-        if let Some((_, side)) = passage.speaker.filter(|(speaker, _)| *speaker == source) {
+    fn side(&self, relay: &Relay, transit: &mut InTransit<'_>, source: GuidPrefix) -> Option<From> {
+        if let Some((_, side)) = transit.speaker.filter(|(speaker, _)| *speaker == source) {
             return side;
         }
         let known = self.participants.get(&source);
         let verify = self.config.quotas.verify_places;
-        let known = known.filter(|known| speaks_from(known, &passage.from, verify));
+        let known = known.filter(|known| speaks_from(known, &transit.from, verify));
         let application = relay.applications.contains_key(&source);
         let side = known.map(|_| if application { From::Application } else { From::Elsewhere });
-        passage.speaker = Some((source, side));
+        transit.speaker = Some((source, side));
         side
     }
 
     /// Whether an application may send so much now.
-    fn may_send(&self, relay: &mut Relay, passage: &Passage<'_>, octets: usize) -> bool {
+    fn may_send(&self, relay: &mut Relay, transit: &InTransit<'_>, octets: usize) -> bool {
         let rate = relay.config.rate;
-        let allowance = passage.speaker.and_then(|(source, _)| relay.applications.get_mut(&source));
-        allowance.is_none_or(|allowance| allowance.take(passage.now.mono, octets, rate))
+        let allowance = transit.speaker.and_then(|(source, _)| relay.applications.get_mut(&source));
+        allowance.is_none_or(|allowance| allowance.take(transit.now.mono, octets, rate))
     }
 
-    fn send_to(&self, relay: &mut Relay, passage: &mut Passage<'_>, way: &Way, message: SharedBytes) {
+    fn send_to(&self, relay: &mut Relay, transit: &mut InTransit<'_>, way: &Way, message: SharedBytes) {
         let Relay { bundles, shaper, stats, .. } = relay;
-        let mut exit = Exit { now: passage.now.mono, shaper, stats, out: passage.out };
+        let mut exit = Exit { now: transit.now.mono, shaper, stats, out: transit.out };
         let (mut near, mut elsewhere) = (Vec::new(), Vec::new());
         for target in way.route.iter() {
             if target.near {

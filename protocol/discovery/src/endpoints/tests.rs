@@ -197,7 +197,7 @@ fn changes_match_and_unmatch() {
 
 /// What a reader was told to take nothing of is no mistake that the log should name.
 #[test]
-fn nobody_is_told_of_a_service_that_is_ignored() {
+fn an_ignored_service_raises_no_incompatible_qos() {
     let (mut endpoints, mut fx) = endpoints();
     let mark = ServiceMark { kind: "durability".into(), id: "s".into(), path: Vec::new() };
     endpoints.put_writer(writer(OWN, |w| w.qos = DataWriterQos::default().service(&mark)), &mut fx);

@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_larger_than_a_second_passes_now_and_then() {
+    fn a_datagram_larger_than_the_rate_allowance_passes_rarely() {
         let mut allowance = Allowance::default();
         let second = |n: u64| MonoTime(n * 1_000_000_000);
         assert!(allowance.take(second(1), 5_000, Some(1_000)));

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_longer_than_a_burst_leaves_when_all_is_made_up_for() {
+    fn a_datagram_longer_than_the_token_bucket_leaves_when_it_is_full() {
         let mut bucket = Bucket::new(Some(Limit { rate: 1_000, burst: 100 }));
         bucket.take(MonoTime(SECOND), 500);
         assert_eq!(

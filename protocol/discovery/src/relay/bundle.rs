@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_large_or_ends_the_message_goes_alone_and_after_what_waits() {
+    fn large_messages_are_not_bundled_and_follow_waiting_ones() {
         let mut bundles = Bundles::new(Duration::from_millis(1));
         let (mut shaper, mut stats, mut out) =
             (Shaper::new(&Shaping::default()), RelayStats::default(), Outbox::new());

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_changes_but_the_places() {
+    fn the_relay_rewrites_locators_and_nothing_else() {
         let mut config = DiscoveryConfig::new(GuidPrefix([7; 12]), 3);
         config.locators = places(1);
         config.locators.default_multicast.push(Locator::udp_v4(Ipv4Addr::new(239, 255, 0, 1), 7401));

@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_urgent_passes_a_long_sample_that_is_under_way() {
+    fn an_urgent_band_overtakes_a_long_sample_in_transit() {
         // 1,528 octets each millisecond.
         let mut shaper = shaper(&[band(0, None), band(40, None)], limit(1_528_000, 1_528), None);
         let mut out = Outbox::new();
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn short_datagrams_of_lower_bands_do_not_slip_in_before_long_ones_of_higher() {
+    fn short_datagrams_of_lower_bands_do_not_overtake_higher_bands() {
         let mut shaper = shaper(&[band(0, None), band(40, None)], limit(1_000_000, 1_528), None);
         let mut out = Outbox::new();
         let (bulk, urgent) = (shaper.lane(0), shaper.lane(63));
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn a_destination_that_may_have_no_more_holds_up_nobody_else() {
+    fn a_destination_at_its_rate_limit_delays_no_other() {
         let mut shaper = shaper(&[], None, limit(10_000, 2_000));
         let (mut out, lane) = (Outbox::new(), shaper.lane(0));
         for _ in 0..50 {

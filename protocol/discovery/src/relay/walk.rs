@@ -23,7 +23,7 @@ pub(crate) fn parties(submessage: &Submessage<'_>) -> Option<(EntityId, EntityId
 
 /// Whom what follows is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Meant {
+pub(crate) enum Destination {
     /// This participant alone.
     Own,
     /// Another one.
@@ -32,13 +32,13 @@ pub(crate) enum Meant {
     Open,
 }
 
-pub(crate) fn meant(state: &ReceiverState) -> Meant {
+pub(crate) fn destination_of(state: &ReceiverState) -> Destination {
     if !state.is_destination() {
-        Meant::One(state.dest_prefix)
+        Destination::One(state.dest_prefix)
     } else if state.directed {
-        Meant::Own
+        Destination::Own
     } else {
-        Meant::Open
+        Destination::Open
     }
 }
 

@@ -76,12 +76,12 @@ impl WriterHistory for Queue {
 /// Where lines have ended. A peer that has never forgotten this participant still knows the line before: what has the
 /// numbers of that it takes for duplicates.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Past {
+pub(crate) struct LastNumbers {
     last: SequenceNumber,
     counts: HeartbeatCounts,
 }
 
-impl Past {
+impl LastNumbers {
     /// The later of two, in each regard.
     pub(crate) fn max(self, other: Self) -> Self {
         Self { last: self.last.max(other.last), counts: self.counts.max(other.counts) }
@@ -111,7 +111,7 @@ impl Line {
         peer: &ParticipantData,
         reader: EntityId,
         max_message_size: usize,
-        past: Past,
+        last_numbers: LastNumbers,
         out: &mut Outbox,
     ) -> Self {
         let config = WriterConfig {
@@ -140,17 +140,17 @@ impl Line {
             filter: None,
             minimum_separation: Duration::ZERO,
         };
-        let queue = Queue { last: past.last, ..Queue::default() };
+        let queue = Queue { last: last_numbers.last, ..Queue::default() };
         let mut line = Self { writer: Writer::new(config), queue, reader };
-        line.writer.continue_counts(past.counts);
+        line.writer.continue_counts(last_numbers.counts);
         line.writer.match_reader(now, proxy, &line.queue, out);
         line.sent();
         line
     }
 
     /// Where it is, for the next line.
-    pub(crate) fn past(&self) -> Past {
-        Past { last: self.queue.last, counts: self.writer.heartbeat_counts() }
+    pub(crate) fn last_numbers(&self) -> LastNumbers {
+        LastNumbers { last: self.queue.last, counts: self.writer.heartbeat_counts() }
     }
 
     /// Whether it takes a message: not too much was left without acknowledgement.

@@ -19,7 +19,7 @@ use dunlin_xtypes::{
 pub(crate) type LookupKey = (GuidPrefix, TypeIdentifier);
 
 /// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(1);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 /// Questions without an answer after which a lookup has failed.
 const MAX_ATTEMPTS: u8 = 3;
 /// After it, who was silent is asked again, and a lookup that failed is tried again; each time twice as late.
@@ -258,7 +258,7 @@ impl Lookups {
         }
         type_ids.truncate(MAX_IDS);
         self.last_number = self.last_number.wrapping_add(1);
-        let (number, until) = (self.last_number, now.plus(PATIENCE));
+        let (number, until) = (self.last_number, now.plus(REQUEST_TIMEOUT));
         lookup.state = State::Asked { until };
         if lookup.numbers.len() >= MAX_NUMBERS {
             lookup.numbers.pop_front();

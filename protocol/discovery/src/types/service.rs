@@ -10,7 +10,7 @@ use dunlin_rtps::Reader;
 use dunlin_wire::{ReceiverState, Submessage};
 
 use super::{
-    line::{Line, Past},
+    line::{LastNumbers, Line},
     waiting::Waiting,
 };
 use crate::{
@@ -60,7 +60,7 @@ pub(crate) struct Service {
     heard: BTreeSet<Guid>,
     lines: BTreeMap<(GuidPrefix, Way), Line>,
     /// Where the lines of each way that are gone have ended: a new one goes on there.
-    past: [Past; 2],
+    last_numbers: [LastNumbers; 2],
     /// No line has anything to do before this.
     wakeup: Option<MonoTime>,
     /// Octets of messages that were not acknowledged, of all lines.
@@ -87,7 +87,7 @@ impl Service {
             answers: reader(Way::Answers),
             heard: BTreeSet::new(),
             lines: BTreeMap::new(),
-            past: [Past::default(); 2],
+            last_numbers: [LastNumbers::default(); 2],
             wakeup: None,
             waiting_octets: Counter::ZERO,
             waiting: Waiting::default(),
@@ -99,8 +99,8 @@ impl Service {
         }
     }
 
-    fn past_mut(&mut self, way: Way) -> &mut Past {
-        let [questions, answers] = &mut self.past;
+    fn last_numbers_mut(&mut self, way: Way) -> &mut LastNumbers {
+        let [questions, answers] = &mut self.last_numbers;
         match way {
             Way::Questions => questions,
             Way::Answers => answers,
@@ -133,8 +133,8 @@ impl Service {
             }
             if let Some(line) = self.lines.remove(&(prefix, way)) {
                 self.waiting_octets.subtract(line.waiting_octets());
-                let past = self.past_mut(way);
-                *past = past.max(line.past());
+                let last_numbers = self.last_numbers_mut(way);
+                *last_numbers = last_numbers.max(line.last_numbers());
             }
         }
     }
@@ -168,11 +168,10 @@ impl Service {
             return None;
         }
         let guid = Guid::new(config.guid_prefix, way.writer());
-        let past = *self.past_mut(way);
-        let line = self
-            .lines
-            .entry((peer.guid_prefix, way))
-            .or_insert_with(|| Line::new(now, guid, peer, way.reader(), config.max_message_size, past, out));
+        let last_numbers = *self.last_numbers_mut(way);
+        let line = self.lines.entry((peer.guid_prefix, way)).or_insert_with(|| {
+            Line::new(now, guid, peer, way.reader(), config.max_message_size, last_numbers, out)
+        });
         let before = line.waiting_octets();
         let result = call(line, out);
         self.waiting_octets.subtract(before);

@@ -159,7 +159,7 @@ pub(crate) fn as_a_whole(side: &mut dunlin_xtypes::TypeIdentifierWithDependencie
 }
 
 #[test]
-fn lies_and_silence_end_a_lookup() {
+fn wrong_type_objects_and_timeouts_end_a_type_lookup() {
     let ty = local("struct T { long a; };");
     for answer in [None, Some(told(&ty, |_| TypeIdentifier::Complete([7; 14]))), Some(GetTypesOut::default())]
     {
@@ -175,7 +175,7 @@ fn lies_and_silence_end_a_lookup() {
 }
 
 #[test]
-fn questions_are_few_and_patience_is_short() {
+fn type_lookup_requests_are_bounded_and_time_out() {
     let mut types = types();
     let many: Vec<_> = (0..300).map(|n| local(&format!("struct T {{ long a{n}; }};"))).collect();
     let refused = many
@@ -199,7 +199,7 @@ fn questions_are_few_and_patience_is_short() {
 }
 
 #[test]
-fn who_was_turned_away_gets_the_next_free_place() {
+fn a_type_lookup_beyond_the_limit_is_retried_when_one_ends() {
     let mut types = types();
     let many: Vec<_> = (0..=256).map(|n| local(&format!("struct T {{ long a{n}; }};"))).collect();
     many.iter().for_each(|ty| drop(types.discover((PEER, "T"), Some(ty.octets()))));
@@ -331,7 +331,7 @@ fn a_participant_that_leaves_keeps_type_requests_of_others() {
 }
 
 #[test]
-fn questions_wait_in_order_until_who_asked_is_gone() {
+fn type_lookup_requests_queue_in_order_until_their_requester_is_gone() {
     let mut waiting = waiting::Waiting::default();
     assert!(waiting.keep(PEER, &[1]) && waiting.keep(OTHER, &[2]) && waiting.keep(PEER, &[3]));
     assert_eq!((waiting.participants(), waiting.count()), (vec![PEER, OTHER], 3));

@@ -8,7 +8,7 @@ use dunlin_wire::{Data, DataFrag, Payload, PlainData, ReceiverState, Submessage,
 
 use super::sink::CacheSink;
 use super::{Protocol, ReaderSlot, Store};
-use crate::behind::Behind;
+use crate::later_datagrams::LaterDatagrams;
 use crate::output::Output;
 use crate::parties::writer_to_reader;
 
@@ -57,7 +57,7 @@ impl ReaderSlot {
     pub(crate) fn on_submessages(
         &self,
         now: Now,
-        (state, behind): (&mut ReceiverState, &mut Behind<'_>),
+        (state, behind): (&mut ReceiverState, &mut LaterDatagrams<'_>),
         first: &Submessage<'_>,
         rest: &mut Submessages<'_>,
         packet: &SharedBytes,
@@ -161,7 +161,7 @@ impl Protocol {
         &mut self,
         now: Now,
         first: &DataFrag<'_>,
-        behind: &mut Behind<'_>,
+        behind: &mut LaterDatagrams<'_>,
         sink: &mut CacheSink<'_>,
         outbox: &mut Outbox,
     ) {
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_the_same_way_follows_with_its_own_timestamp() {
+    fn consecutive_data_of_one_writer_is_one_run_with_separate_timestamps() {
         let octets = message(&[(1, 10), (1, 11), (1, 12), (2, 13)]);
         let message = Message::parse(&octets).expect("just built");
         let mut state = ReceiverState::new(GuidPrefix([6; 12]), &message.header());

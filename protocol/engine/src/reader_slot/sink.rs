@@ -190,7 +190,7 @@ impl CacheSink<'_> {
         let place = group.place(change)?;
         let stream = group.stream(writer, self.slot.id());
         if group.turns_away(&stream) {
-            self.turn_away(change, writer, instance);
+            self.reject_without_room(change, writer, instance);
             return Some(Delivery::Rejected);
         }
         let staged = if staging::is_empty(change) {
@@ -207,7 +207,12 @@ impl CacheSink<'_> {
     }
 
     /// There is no room for a change that would have to wait for what has found none before it.
-    fn turn_away(&mut self, change: &Received<'_>, writer: &DiscoveredWriter, instance: InstanceHandle) {
+    fn reject_without_room(
+        &mut self,
+        change: &Received<'_>,
+        writer: &DiscoveredWriter,
+        instance: InstanceHandle,
+    ) {
         self.store.rejected = true;
         let data = change.kind == ChangeKind::Alive && !staging::is_empty(change);
         if !data || !self.verdict(change, instance, writer.vendor).is_none_or(Verdict::passed) {

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn one_filter_those_of_a_participant_and_all_have_a_limit() {
+    fn filter_cost_is_limited_per_filter_participant_and_in_total() {
         let (budget, mut owners) = (Arc::default(), Owners::default());
         let cost = |owners: &mut Owners, n| Cost::new(owners.of(GuidPrefix([n; 12])), &budget);
         let costly = cost(&mut owners, 1);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_lost_many_filters_is_not_believed_again() {
+    fn a_participant_with_many_dropped_filters_gets_no_more_filtering() {
         let (budget, mut owners) = (Arc::default(), Owners::default());
         for n in 0..MAX_DROPPED {
             assert!(!owners.of(PREFIX).is_out());

@@ -9,13 +9,13 @@ use dunlin_core::{Duration, Now, SequenceNumber};
 use dunlin_qos::{DataWriterQos, HistoryKind, ReliabilityKind};
 use dunlin_rtps::ChangeKind;
 
-use super::{Manner, WriteError, WriteRequest, WriterCore};
+use super::{WriteError, WriteMode, WriteRequest, WriterCore};
 use crate::config::Tuning;
 use crate::output::{Event, Output};
 
 /// No write waits longer where readers have [too much](crate::Tuning::high_water) to acknowledge, however long it might block:
 /// they may need the very thread that writes.
-pub const LONGEST_AT_MARK: Duration = Duration::from_secs(1);
+pub const LONGEST_AT_HIGH_WATER: Duration = Duration::from_secs(1);
 
 /// Octets of a sample that is worth waking its writer for.
 const LARGE: usize = 64 << 10;
@@ -65,10 +65,10 @@ impl WriterCore {
         &mut self,
         now: Now,
         request: &WriteRequest,
-        manner: Manner,
+        mode: WriteMode,
         out: &mut Output,
     ) -> Result<(), WriteError> {
-        let waits = manner.waits_at_mark && request.kind == ChangeKind::Alive && self.life.is_open();
+        let waits = mode.waits_at_high_water && request.kind == ChangeKind::Alive && self.life.is_open();
         if waits { self.check_mark(now, HighWater::counts(&request.payload), out) } else { Ok(()) }
     }
 
@@ -101,8 +101,8 @@ impl WriterCore {
             });
         }
         let blocking = self.qos.reliability.max_blocking_time;
-        Err(WriteError::AtMark {
-            until: now.mono.plus(blocking.min(LONGEST_AT_MARK)),
+        Err(WriteError::AtHighWater {
+            until: now.mono.plus(blocking.min(LONGEST_AT_HIGH_WATER)),
             give_up: now.mono.plus(blocking),
         })
     }

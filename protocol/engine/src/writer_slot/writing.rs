@@ -9,15 +9,15 @@ use crate::output::Output;
 
 /// What the caller of a write can do.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Manner {
+pub struct WriteMode {
     /// If every matched reader is in this process and nothing stands against it, `out` has no datagrams but the change itself,
     /// [to be delivered locally](Output::take_local_delivery) when the turn has ended; then it calls
     /// [`local_delivery_done`](WriterSlot::local_delivery_done). No datagram for a reader of this process may wait on this
     /// thread.
     pub in_process: bool,
     /// It waits when readers have [too much](crate::Tuning::high_water) to acknowledge: the write then returns
-    /// [`WriteError::AtMark`].
-    pub waits_at_mark: bool,
+    /// [`WriteError::AtHighWater`].
+    pub waits_at_high_water: bool,
 }
 
 impl WriterSlot {
@@ -27,7 +27,7 @@ impl WriterSlot {
     /// # Errors
     /// See [`WriteError`]; nothing was written then, and `out` may ask readers for acknowledgements.
     pub fn write(&self, now: Now, request: WriteRequest, out: &mut Output) -> Result<TxTurn<'_>, WriteError> {
-        self.write_with(now, request, None, Manner::default(), out)
+        self.write_with(now, request, None, WriteMode::default(), out)
     }
 
     /// [`write`](Self::write) with inline QoS: ready-made little-endian parameters, without sentinel.
@@ -39,13 +39,13 @@ impl WriterSlot {
         now: Now,
         request: WriteRequest,
         inline_qos: Option<SharedBytes>,
-        manner: Manner,
+        mode: WriteMode,
         out: &mut Output,
     ) -> Result<TxTurn<'_>, WriteError> {
         self.common.note_manual(now.mono, out);
         let (turn, sn) = self.turnstile.begin(|core| {
-            let may_write = core.check_mark_of(now, &request, manner, out);
-            let result = may_write.and_then(|()| core.write(now, (request, inline_qos), manner, self, out));
+            let may_write = core.check_mark_of(now, &request, mode, out);
+            let result = may_write.and_then(|()| core.write(now, (request, inline_qos), mode, self, out));
             // A local delivery arms the timer when it is done.
             if !out.local_delivery.is_some() {
                 self.arm(core, out);

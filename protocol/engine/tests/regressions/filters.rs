@@ -53,7 +53,7 @@ fn writer(net: &mut Net) -> Arc<WriterSlot> {
 }
 
 #[test]
-fn costly_filters_are_dropped_counted_and_told() {
+fn costly_filters_are_dropped_counted_and_logged() {
     let mut net = Net::started(2);
     let writer = writer(&mut net);
     let costly: Vec<_> = (0..32).map(|n| reader(&mut net, &costly(n))).collect();

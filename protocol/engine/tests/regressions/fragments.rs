@@ -64,7 +64,7 @@ fn fragments_that_do_not_fit_their_sample_are_malformed() {
 }
 
 #[test]
-fn a_sample_larger_than_may_be_kept_is_told_lost_and_takes_no_memory() {
+fn a_sample_beyond_the_size_limit_counts_as_lost_without_allocation() {
     let mut target = Target::new();
     let sn = target.next_sn().0;
     let lie = Lie { sn, number: 1, count: 1, fragment_size: 1000, sample_size: u32::MAX, payload: 1000 };

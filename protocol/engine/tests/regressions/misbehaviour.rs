@@ -132,7 +132,7 @@ fn announcement(prefix: GuidPrefix, sn: i64, domain: Option<u32>) -> Vec<u8> {
 }
 
 #[test]
-fn messages_of_nobody_and_for_nobody_are_named() {
+fn malformed_and_misaddressed_messages_are_counted_by_name() {
     let mut target = Target::new();
     target.is_refused_of(GuidPrefix::UNKNOWN, Misbehaviour::Malformed, |it| {
         it.attack(b"no RTPS message");
@@ -181,7 +181,7 @@ fn messages_of_nobody_and_for_nobody_are_named() {
 }
 
 #[test]
-fn what_writers_do_wrong_is_named() {
+fn misbehaviour_of_writers_is_counted_by_name() {
     let mut target = Target::new();
     let (writer, reader) = (target.peer_writer.guid().entity_id, target.reader.guid().entity_id);
     target.is_refused(Misbehaviour::NotMatched, |it| {
@@ -241,7 +241,7 @@ fn samples_without_a_key_and_from_the_future_are_named() {
 }
 
 #[test]
-fn what_readers_do_wrong_is_named() {
+fn misbehaviour_of_readers_is_counted_by_name() {
     let mut target = Target::new();
     target.is_refused(Misbehaviour::NotMatched, |it| {
         it.say_acknack(|acknack| acknack.reader_id = EntityId::user_reader(99, true));
@@ -272,7 +272,7 @@ fn what_readers_do_wrong_is_named() {
 }
 
 #[test]
-fn what_is_announced_wrong_is_named() {
+fn misbehaviour_in_announcements_is_counted_by_name() {
     let mut target = Target::new();
     let own = |target: &Target, key| Guid::new(target.peer(), EntityId::user_writer(key, true));
     target.is_refused(Misbehaviour::UnreadableAnnouncement, |it| {
@@ -330,7 +330,7 @@ fn names_that_are_made_up_fill_neither_the_counts_nor_the_log() {
 
 /// What does not happen by itself is told, when its count is a power of two.
 #[test]
-fn misbehaviour_is_told_now_and_then() {
+fn misbehaviour_is_reported_at_powers_of_two() {
     let mut target = Target::new();
     let writer = Arc::clone(&target.peer_writer);
     let mut told = Vec::new();

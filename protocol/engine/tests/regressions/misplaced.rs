@@ -106,7 +106,7 @@ fn submessages_for_the_wrong_entities_are_dropped() {
 }
 
 #[test]
-fn nobody_is_believed_to_be_this_participant() {
+fn messages_with_the_own_guid_prefix_are_refused() {
     let mut target = Target::new();
     let (own, writer_id) = (target.victim(), target.peer_writer.guid().entity_id);
     let write =
@@ -126,7 +126,7 @@ fn nobody_is_believed_to_be_this_participant() {
 }
 
 #[test]
-fn what_is_for_somebody_else_is_not_looked_at() {
+fn submessages_for_another_destination_are_skipped() {
     let mut target = Target::new();
     let (writer_id, sn) = (target.peer_writer.guid().entity_id, target.next_sn().0);
     let bytes = target.forge(|message| {

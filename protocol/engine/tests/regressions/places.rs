@@ -142,13 +142,13 @@ fn says_everything(target: &mut Target, from: Locator) {
 
 /// Each of them silences the stream for seconds, or for good, when it comes from where the peer is.
 #[test]
-fn a_stranger_does_not_speak_in_the_name_of_a_peer() {
+fn a_forged_source_address_is_refused_for_a_known_peer() {
     says_everything(&mut Target::new(), Locator::udp_v4(ELSEWHERE, 7410));
 }
 
 /// Another process at the peer's address has another port.
 #[test]
-fn a_process_of_the_same_host_does_not_speak_in_the_name_of_a_peer() {
+fn a_forged_source_port_of_the_same_host_is_refused_for_a_known_peer() {
     says_everything(&mut Target::new(), Locator::udp_v4(Ipv4Addr::new(10, 0, 0, 2), 40_000));
 }
 
@@ -163,7 +163,7 @@ fn a_peer_whose_ports_are_translated_is_heard() {
 
 /// A router begins to write other ports, or forgets which ones it has written.
 #[test]
-fn a_peer_that_begins_to_speak_from_another_port_is_asked_and_believed() {
+fn a_peer_that_sends_from_a_new_port_is_verified_there() {
     let mut target = Target::new();
     target.net.nodes[PEER].source_port = 6_000;
     target.stream(50);
@@ -176,7 +176,7 @@ fn a_peer_that_begins_to_speak_from_another_port_is_asked_and_believed() {
 
 /// INFO_SRC names another source in the middle of a message of somebody else.
 #[test]
-fn nobody_lends_a_datagram_to_the_name_of_a_peer() {
+fn info_src_that_names_a_peer_is_refused_from_another_address() {
     let mut target = Target::new();
     let (peer, next, writer_id) = (target.peer(), target.next_sn(), target.peer_writer.guid().entity_id);
     let bytes = message(dunlin_core::GuidPrefix([9; 12]), |message| {
@@ -193,7 +193,7 @@ fn nobody_lends_a_datagram_to_the_name_of_a_peer() {
 
 /// Two datagrams sent a victim two megabytes in twelve seconds, and went on.
 #[test]
-fn a_peer_that_names_a_victim_sends_it_nothing_but_questions() {
+fn an_unverified_locator_gets_only_verification_requests() {
     let mut target = Target::new();
     let bytes = participant(target.peer(), &[Locator::udp_v4(ELSEWHERE, 7410)]);
     let mut said = 0;
@@ -209,7 +209,7 @@ fn a_peer_that_names_a_victim_sends_it_nothing_but_questions() {
 
 /// The same, with the old place among those named.
 #[test]
-fn a_peer_that_names_a_victim_beside_itself_sends_it_nothing_but_questions() {
+fn a_second_unverified_locator_gets_only_verification_requests() {
     let mut target = Target::new();
     let own = Ipv4Addr::new(10, 0, 0, 2);
     let bytes = participant(target.peer(), &[own, ELSEWHERE].map(|ip| Locator::udp_v4(ip, 7410)));
@@ -224,7 +224,7 @@ fn a_peer_that_names_a_victim_beside_itself_sends_it_nothing_but_questions() {
 
 /// Each of these announcements names something else than the one before it, so each began to ask anew.
 #[test]
-fn however_often_a_peer_names_places_it_is_asked_there_ten_times_a_second() {
+fn verification_requests_for_changing_locators_are_bounded() {
     let mut target = Target::new();
     let own = Ipv4Addr::new(10, 0, 0, 2);
     let beside = participant(target.peer(), &[own, ELSEWHERE].map(|ip| Locator::udp_v4(ip, 7410)));
@@ -242,7 +242,7 @@ fn however_often_a_peer_names_places_it_is_asked_there_ten_times_a_second() {
 
 /// A host gets another address, and its old one is dead.
 #[test]
-fn a_peer_that_moves_is_found_again_within_two_seconds() {
+fn a_peer_with_a_new_address_is_found_within_two_seconds() {
     let mut target = Target::new();
     target.net.move_to(PEER, Ipv4Addr::new(10, 0, 7, 2));
     target.stream(200);
@@ -255,7 +255,7 @@ fn a_peer_that_moves_is_found_again_within_two_seconds() {
 
 /// What is asked at the new place is answered by way of another interface.
 #[test]
-fn a_peer_that_moves_may_answer_from_elsewhere() {
+fn a_peer_with_a_new_address_may_answer_from_another_one() {
     let mut target = Target::new();
     target.net.nodes[PEER].speaks_from = Some(ELSEWHERE);
     target.net.move_to(PEER, Ipv4Addr::new(10, 0, 7, 2));
@@ -266,7 +266,7 @@ fn a_peer_that_moves_may_answer_from_elsewhere() {
 
 /// A route changes: a peer stays where it is, and what it sends comes from an address that it does not announce.
 #[test]
-fn a_peer_that_speaks_from_elsewhere_is_asked_and_believed() {
+fn a_peer_that_sends_from_a_new_address_is_verified_there() {
     let mut target = Target::new();
     target.net.nodes[PEER].speaks_from = Some(ELSEWHERE);
     target.stream(50);
@@ -278,7 +278,7 @@ fn a_peer_that_speaks_from_elsewhere_is_asked_and_believed() {
 
 /// Both move at once, so that neither is where the other asks.
 #[test]
-fn two_that_move_at_once_find_each_other_again() {
+fn two_participants_that_change_address_at_once_recover() {
     let mut target = Target::new();
     target.net.move_to(PEER, Ipv4Addr::new(10, 0, 7, 2));
     target.net.move_to(0, Ipv4Addr::new(10, 0, 7, 1));

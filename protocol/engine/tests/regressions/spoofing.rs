@@ -139,7 +139,7 @@ fn a_change_with_a_number_out_of_reach_does_not_end_the_stream() {
 }
 
 #[test]
-fn counts_from_the_future_silence_nobody() {
+fn forged_heartbeat_and_acknack_counts_do_not_block_true_ones() {
     let mut target = Target::new();
     let sn = target.next_sn().previous().0;
     for count in [i32::MIN, -5, i32::MAX / 2, i32::MAX] {

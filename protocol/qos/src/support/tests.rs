@@ -22,7 +22,7 @@ fn defaults_are_supported() {
 }
 
 #[test]
-fn what_has_no_effect_is_refused() {
+fn policies_without_effect_are_refused() {
     let writer = DataWriterQos::default;
     let reader = DataReaderQos::default;
     let rows = [
@@ -67,7 +67,7 @@ fn every_presentation_is_accepted() {
 }
 
 #[test]
-fn what_has_an_effect_is_accepted() {
+fn policies_with_effect_are_accepted() {
     assert_eq!(DataReaderQos::default().latency_budget(SECOND).check_supported(), Ok(()));
     let persistent = DataWriterQos::default().durability(DurabilityKind::Persistent).durability;
     assert_eq!(persistent.check_service(true), Ok(()));

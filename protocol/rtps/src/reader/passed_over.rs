@@ -3,7 +3,7 @@
 //! come, if it still has it, and a HEARTBEAT behind that confirms it.
 
 use super::suspect::Suspect;
-use crate::lazy::Blank;
+use crate::lazy::StaticDefault;
 use dunlin_core::{Duration, MonoTime, SequenceNumber, SnRange, SnRanges};
 
 /// A HEARTBEAT that is so much older than a GAP is not on the way any more.
@@ -39,8 +39,8 @@ pub(super) struct PassedOver {
     until: MonoTime,
 }
 
-impl Blank for PassedOver {
-    const BLANK: &'static Self = &Self {
+impl StaticDefault for PassedOver {
+    const STATIC_DEFAULT: &'static Self = &Self {
         skipped_from: None,
         passed_from: None,
         claim: None,

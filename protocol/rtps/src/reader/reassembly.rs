@@ -3,7 +3,7 @@
 
 use super::Incoming;
 use super::incoming::{detach, share_list};
-use crate::lazy::Blank;
+use crate::lazy::StaticDefault;
 use alloc::vec::Vec;
 use dunlin_buf::{BufMut, BufPool, SharedBytes};
 use dunlin_core::{FragmentNumberSet, MAX_SET_BITS, MonoTime, SequenceNumber, WallTime};
@@ -77,8 +77,8 @@ pub(crate) struct Reassembly {
     evicted: u64,
 }
 
-impl Blank for Reassembly {
-    const BLANK: &'static Self = &Self { partials: Vec::new(), octets: 0, evicted: 0 };
+impl StaticDefault for Reassembly {
+    const STATIC_DEFAULT: &'static Self = &Self { partials: Vec::new(), octets: 0, evicted: 0 };
 }
 
 fn words(total: u32) -> usize {

@@ -1,7 +1,7 @@
 //! RTPS 2.5 §8.4.10.4 ChangeFromWriter, RECEIVED state: changes that wait for the ones before them.
 
 use super::Incoming;
-use crate::lazy::Blank;
+use crate::lazy::StaticDefault;
 use alloc::collections::VecDeque;
 use dunlin_core::SequenceNumber;
 
@@ -15,8 +15,8 @@ pub(crate) struct OutOfOrder {
     octets: usize,
 }
 
-impl Blank for OutOfOrder {
-    const BLANK: &'static Self = &Self { changes: VecDeque::new(), octets: 0 };
+impl StaticDefault for OutOfOrder {
+    const STATIC_DEFAULT: &'static Self = &Self { changes: VecDeque::new(), octets: 0 };
 }
 
 fn cost(change: &Incoming) -> usize {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_furthest_give_way_within_the_bounds() {
+    fn out_of_order_samples_with_the_highest_numbers_are_evicted_first() {
         let mut store = OutOfOrder::default();
         assert!([9, 3, 5].into_iter().all(|sn| store.insert(incoming(sn, 10), 3, 10_000)));
         assert!(!store.insert(incoming(10, 10), 3, 10_000));

@@ -82,7 +82,7 @@ fn dense(period: u64, delay: u64) -> (Source, Delaying) {
 }
 
 #[test]
-fn dense_samples_do_not_keep_a_reader_from_answering() {
+fn dense_samples_do_not_delay_acknacks_for_ever() {
     for period in [200, 1_000, 5_000, 6_000, 12_000] {
         let (source, reader) = dense(period, 5_000);
         assert!(reader.slowest_answer.1 <= 30_000, "{period} us apart: {:?}", reader.slowest_answer);
@@ -101,7 +101,7 @@ fn a_longer_delay_is_found_out() {
 }
 
 #[test]
-fn a_full_history_asks_no_more_often() {
+fn a_full_history_sends_no_more_heartbeats() {
     let (mut source, _) = dense(1_000, 5_000);
     drain(&mut source.out);
     let Source { writer, history, out } = &mut source;

@@ -126,7 +126,7 @@ fn huge_announcements_stay_intervals_at_the_reader() {
 
 /// Cyclone DDS #1854, OpenDDS #4302, Fast DDS #3931.
 #[test]
-fn a_stream_comes_back_after_somebody_announced_numbers_out_of_reach() {
+fn a_stream_recovers_after_a_heartbeat_with_numbers_out_of_reach() {
     let forged: [fn(&mut Target); 3] = [
         |target| target.skip(10),
         |target| target.on_gap(at(20_000), &gap(3, HUGE, &[])),
@@ -235,7 +235,7 @@ fn what_takes_effect_only_when_it_is_announced_waits_for_that() {
 }
 
 #[test]
-fn what_waits_is_counted_with_its_inline_qos_and_in_all() {
+fn out_of_order_samples_count_with_their_inline_qos_and_in_total() {
     let cfg = ReaderConfig { max_out_of_order_bytes_total: 10_000, ..Default::default() };
     let mut target = Target::new(1, cfg);
     target.match_writer(at(0), true);
@@ -548,7 +548,7 @@ fn requests(source: &mut Source, millis: u64, count: i32, base: i64, last: i64) 
 /// It made 604 MB of 65 KB in five seconds.
 #[test]
 #[cfg_attr(miri, ignore = "too much to interpret")]
-fn who_asks_for_everything_without_end_gets_what_it_could_have_lost() {
+fn endless_acknacks_for_everything_are_answered_within_the_repair_credit() {
     let mut source = Source::new(WriterConfig::default());
     source.match_reader(at(0), reader_proxy(1));
     (0..200).for_each(|_| _ = source.write(at(1), 1000));

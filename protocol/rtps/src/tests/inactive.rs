@@ -23,7 +23,7 @@ fn until(source: &mut Source, now: &mut u64, end: u64) -> Option<u64> {
 }
 
 #[test]
-fn a_writer_that_stood_still_blames_nobody() {
+fn a_writer_that_was_paused_makes_no_reader_inactive() {
     let inactive_after = Duration::from_secs(10);
     // Its timer is late, or comes right after it went on.
     for paused in [30_000_000, 9_999_000, 10_001_000] {
@@ -92,7 +92,7 @@ fn acknowledgements_of_active_readers_are_known_at_any_time() {
 
 /// It answers, but asks for the same again and again however often that is sent: it does not hold up a writer.
 #[test]
-fn who_gets_no_further_is_not_waited_for() {
+fn a_reader_without_progress_becomes_inactive() {
     let inactive_after = Duration::from_secs(1);
     let mut source = Source::new(WriterConfig { inactive_after, ..WriterConfig::default() });
     source.match_reader(at(0), reader_proxy(0));

@@ -79,7 +79,7 @@ fn deliver(source: &mut Source, target: &mut Target, n: u8, mut packets: Vec<Pac
 }
 
 #[test]
-fn the_first_fragment_has_room_for_it() {
+fn the_first_fragment_has_room_for_inline_qos() {
     let mut source = source();
     source.match_reader(at(0), expecting(1, false));
     source.out.clear();
@@ -91,7 +91,7 @@ fn the_first_fragment_has_room_for_it() {
 
 /// Somebody has fragments of the first change, and others are of no use to him.
 #[test]
-fn what_was_on_its_way_keeps_its_fragments() {
+fn the_fragment_size_of_a_change_in_transit_stays_when_inline_qos_changes() {
     let mut source = source();
     source.match_reader(at(0), reader_proxy(1));
     source.out.clear();
@@ -111,7 +111,7 @@ fn what_was_on_its_way_keeps_its_fragments() {
 
 /// Nobody was there to get fragments of another size.
 #[test]
-fn the_history_comes_with_it_if_nobody_had_it_before() {
+fn history_written_before_any_match_gets_inline_qos() {
     let mut source = source();
     source.write(at(10), LARGE);
     source.match_reader(at(20), expecting(1, true));

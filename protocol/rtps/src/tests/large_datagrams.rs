@@ -122,7 +122,7 @@ fn many_fragments_share_a_datagram_within_a_host() {
 }
 
 #[test]
-fn no_more_than_the_window_is_under_way() {
+fn large_datagrams_in_transit_stay_within_the_send_window() {
     let mut source = source(WINDOW);
     source.match_reader(at(0), near(1));
     source.out.clear();
@@ -229,7 +229,7 @@ fn a_sample_that_fits_into_one_datagram_is_one_data() {
 }
 
 #[test]
-fn who_has_set_the_size_of_fragments_gets_fragments() {
+fn a_configured_fragment_size_rules_out_large_datagrams() {
     let paths = Some(Arc::new(Host) as Arc<dyn Paths>);
     let mut source = Source::new(WriterConfig { fragment_size: 64, paths, ..WriterConfig::default() });
     source.match_reader(at(0), near(1));
@@ -296,7 +296,7 @@ fn a_repair_has_the_form_of_the_first_time() {
 
 /// Every reader that the window waits for has to be asked, also one that has the sample through memory.
 #[test]
-fn who_gets_no_fragments_is_asked_all_the_same() {
+fn a_reader_in_shared_memory_gets_a_heartbeat_for_the_send_window() {
     let place = Locator::shared_memory([1; 8], 1);
     let beside = ReaderProxyConfig { unicast: vec![place], ..near(1) };
     let mut source = source(WINDOW);

@@ -47,7 +47,7 @@ fn acknowledge(source: &mut Source, n: u8, base: i64, count: i32) {
 }
 
 #[test]
-fn history_in_fragments_names_its_reader_where_another_one_takes_it_for_new() {
+fn fragmented_history_is_directed_if_another_reader_takes_it_for_new() {
     let guid = reader_guid(1);
     for (durable, named) in [(true, EntityId::UNKNOWN), (false, guid.entity_id)] {
         let mut source = with_history(3_000);
@@ -64,7 +64,7 @@ fn history_in_fragments_names_its_reader_where_another_one_takes_it_for_new() {
 
 /// Another reader may have come there, of which the writer has not heard yet.
 #[test]
-fn fragments_that_are_sent_again_to_the_only_reader_of_a_participant_name_it() {
+fn repaired_fragments_name_the_only_reader_of_a_participant() {
     let guid = reader_guid(1);
     let mut source = with_history(3_000);
     let alone = |n| ReaderProxyConfig { reliable: false, durable: true, ..reader_proxy(n) };
@@ -77,7 +77,7 @@ fn fragments_that_are_sent_again_to_the_only_reader_of_a_participant_name_it() {
 }
 
 #[test]
-fn history_goes_to_a_group_only_where_nobody_takes_it_for_new() {
+fn history_is_multicast_only_if_no_reader_takes_it_for_new() {
     // Another reader of the group, whether it has acknowledged, and whether the group is used.
     let cases = [
         (None, true),
@@ -131,7 +131,7 @@ fn history_with_holes_reaches_best_effort_readers_in_its_order() {
 
 /// One of them would be sent what comes next, while the rest of what goes to both waits for the budget of the other.
 #[test]
-fn history_of_many_fragments_reaches_each_of_several_best_effort_readers_whole() {
+fn fragmented_history_reaches_several_best_effort_readers_whole() {
     let mut source = with_history(100_000);
     (1..6).for_each(|n| _ = source.write(at(n), 100_000));
     let mut readers: Vec<Target> = (1..=2)
@@ -160,7 +160,7 @@ fn history_of_many_fragments_reaches_each_of_several_best_effort_readers_whole()
 
 /// A reader that lost a writer and finds it again is heard, although the writer never lost it.
 #[test]
-fn acknacks_count_on_when_a_writer_is_met_again() {
+fn acknack_counts_go_on_after_a_rematch() {
     let mut source = with_history(10);
     source.match_reader(at(10), ReaderProxyConfig { durable: true, ..reader_proxy(1) });
     let mut target = Target::new(1, ReaderConfig::default());

@@ -1,21 +1,21 @@
 //! Tests of the state machines.
 
-mod acquaintance;
 mod delayed_answers;
 mod hostile;
 mod inactive;
 mod inline_qos;
-mod kept_back;
 mod large_datagrams;
 mod late_joiners;
-mod met_again;
+mod match_confirmation;
 mod model;
 mod overheard;
 mod reader_side;
+mod rematch;
 mod repair_credit;
 mod separation;
 mod shared_memory;
 mod stateless;
 pub(crate) mod support;
 mod window;
+mod withheld;
 mod writer_side;

@@ -80,7 +80,7 @@ fn matched(durable: bool) -> Target {
 /// Data of a group arrives and nothing else, for so long that the writer gives the reader up. What it has got it shows, and so
 /// it tells of what lies between and behind that.
 #[test]
-fn a_volatile_reader_counts_what_lies_behind_the_first_change_that_it_shows() {
+fn a_volatile_reader_counts_losses_after_its_first_change() {
     let mut target = matched(false);
     [10, 11, 14].into_iter().for_each(|sn| target.receive(at(1), &data(sn)));
     assert!(target.sink.got.is_empty(), "nobody has said yet where it starts");
@@ -141,7 +141,7 @@ fn announced_history_that_is_removed_is_lost_to_a_durable_reader() {
 
 /// Two readers here lack an old change in fragments, which is sent again and names nobody. A third one has just come.
 #[test]
-fn fragments_for_others_are_not_new_to_a_volatile_reader_that_its_writer_has_not_met() {
+fn overheard_fragments_are_not_new_to_an_unmatched_volatile_reader() {
     for (vendor, own, got) in [
         (VendorId::DUNLIN, false, &[][..]),
         (VendorId::DUNLIN, true, &[3]),
@@ -192,7 +192,7 @@ fn a_change_that_is_sent_again_to_its_namesake_is_not_new_to_a_reader_that_its_w
 
 /// It has overheard a change of one datagram, and then passes over some in fragments.
 #[test]
-fn a_volatile_reader_that_its_writer_has_not_met_lacks_nothing_that_it_passes_over() {
+fn an_unmatched_volatile_reader_loses_nothing_it_passes_over() {
     let mut target = Target::new(1, ReaderConfig::default());
     let vendor = VendorId::DUNLIN;
     let cfg = WriterProxyConfig { guid: WRITER, reliable: true, vendor, ..Default::default() };

@@ -116,7 +116,7 @@ fn best_effort() -> Target {
 }
 
 #[test]
-fn a_silent_writer_is_asked_until_it_answers() {
+fn acknacks_to_a_silent_writer_are_repeated_until_it_answers() {
     let mut target = Target::new(1, ReaderConfig::default());
     target.match_writer(at(0), false);
     let mut times = vec![];
@@ -267,7 +267,7 @@ fn a_gap_that_a_heartbeat_contradicts_is_undone() {
 }
 
 #[test]
-fn a_gap_behind_what_is_missing_that_a_heartbeat_contradicts_is_undone() {
+fn a_gap_beyond_a_missing_change_that_a_heartbeat_contradicts_is_undone() {
     let mut target = synced(ReaderConfig::default(), 1);
     target.receive(at(2), &data(1));
     target.receive(at(3), &gap(4, 1_000, &[]));
@@ -280,7 +280,7 @@ fn a_gap_behind_what_is_missing_that_a_heartbeat_contradicts_is_undone() {
 }
 
 #[test]
-fn what_an_older_heartbeat_takes_back_is_not_lost_when_it_is_gone() {
+fn a_gap_undone_by_an_older_heartbeat_is_not_counted_lost() {
     for (later, lost) in [(5, 0), (2_000_000, 3)] {
         let mut target = synced(ReaderConfig::default(), 1);
         target.receive(at(2), &data(1));
@@ -380,7 +380,7 @@ fn a_gap_that_is_repeated_for_a_second_holds_for_what_is_written() {
 }
 
 #[test]
-fn where_a_volatile_reader_begins_is_not_taken_back() {
+fn the_start_of_a_volatile_reader_is_not_undone_by_a_heartbeat() {
     let mut target = Target::new(1, ReaderConfig::default());
     target.match_writer(at(0), false);
     target.receive(at(1), &gap(1, 8, &[]));
@@ -405,7 +405,7 @@ fn changes_removed_before_the_first_heartbeat_are_not_lost() {
 }
 
 #[test]
-fn data_before_any_heartbeat_waits_unless_it_is_the_very_first_of_a_durable_stream() {
+fn data_before_a_heartbeat_waits_unless_first_of_a_durable_stream() {
     let mut target = Target::new(1, ReaderConfig::default());
     target.match_writer(at(0), true);
     target.receive(at(1), &data(1));

@@ -83,7 +83,7 @@ fn a_reader_that_forgot_its_writer_is_given_the_history_as_fast_as_before() {
 /// Beyond the first time it is once in half a minute: a forger that asks in its name all the time gets no more.
 #[test]
 #[cfg_attr(miri, ignore = "too much to interpret")]
-fn who_asks_again_and_again_for_what_was_acknowledged_is_bounded() {
+fn repeated_acknacks_for_acknowledged_changes_are_bounded() {
     let mut source = with_history();
     source.match_reader(at(0), durable());
     let guid = reader_guid(1);

@@ -298,7 +298,7 @@ fn samples_withheld_for_a_separation_are_bounded() {
 }
 
 #[test]
-fn others_get_everything_at_once() {
+fn readers_without_a_time_based_filter_get_every_sample_at_once() {
     let mut line = Line::new(SEPARATION, reader_proxy(0), WriterConfig::default(), None, 1);
     line.source.match_reader(at(60_000), reader_proxy(1));
     line.collect(60_000);
@@ -315,7 +315,7 @@ fn others_get_everything_at_once() {
 }
 
 #[test]
-fn a_separation_that_ends_lets_go_of_what_is_kept_back() {
+fn withheld_samples_leave_when_the_separation_ends() {
     let mut line = Line::new(SEPARATION, reader_proxy(0), WriterConfig::default(), None, 1);
     (0..5).for_each(|n| line.write(100_000 + n * 1000, 1, ChangeKind::Alive));
     let Source { writer, history, out } = &mut line.source;

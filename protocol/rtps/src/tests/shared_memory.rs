@@ -117,7 +117,7 @@ fn a_sample_longer_than_a_ring_comes_in_few_fragments_also_as_a_repair() {
 }
 
 #[test]
-fn who_leaves_memory_is_served_in_fragments_and_has_a_small_window_again() {
+fn a_reader_that_leaves_shared_memory_gets_fragments_and_a_small_send_window() {
     let mut source = source(1 << 20);
     source.match_reader(at(0), in_memory(1));
     source.out.clear();
@@ -133,7 +133,7 @@ fn who_leaves_memory_is_served_in_fragments_and_has_a_small_window_again() {
 }
 
 #[test]
-fn without_room_for_more_in_memory_everything_is_as_on_the_network() {
+fn without_shared_memory_room_a_large_sample_goes_in_fragments() {
     let mut source = source(0);
     source.match_reader(at(0), ReaderProxyConfig { vendor: VendorId([9, 9]), ..in_memory(1) });
     source.out.clear();

@@ -83,7 +83,7 @@ fn many_small_samples_are_bounded_too() {
 }
 
 #[test]
-fn a_lost_question_is_asked_again_soon() {
+fn a_lost_heartbeat_of_the_send_window_is_repeated_soon() {
     let (mut source, mut target) = pair();
     source.write(at(1_000), 921_600);
     // Of all that leaves nothing arrives.
@@ -99,7 +99,7 @@ fn a_lost_question_is_asked_again_soon() {
 }
 
 #[test]
-fn who_answers_late_on_a_slow_line_is_not_asked_twice() {
+fn a_late_acknack_on_a_slow_line_causes_no_second_heartbeat() {
     let (mut source, mut target) = pair();
     let (mut now, mut learned) = (1_000, 0);
     for n in 0..10 {
@@ -126,7 +126,7 @@ fn who_answers_late_on_a_slow_line_is_not_asked_twice() {
 }
 
 #[test]
-fn a_silent_reader_is_given_up_until_it_answers() {
+fn the_send_window_skips_a_silent_reader_until_it_acknowledges() {
     let (mut source, mut target) = pair();
     source.write(at(1_000), 921_600);
     let mut kept = drain(&mut source.out);
@@ -292,7 +292,7 @@ fn silent_readers_do_not_hold_up_the_others_one_after_the_other() {
 }
 
 #[test]
-fn old_answers_do_not_bring_a_reader_back() {
+fn old_acknacks_do_not_bring_a_reader_back_into_the_send_window() {
     let (mut source, _) = pair();
     let mut now = 1_000;
     for round in 0..10 {
@@ -331,7 +331,7 @@ fn a_reader_that_stops_repeatedly_is_waited_for_ever_more_rarely() {
 }
 
 #[test]
-fn what_has_left_in_part_is_not_held_back_by_suspending() {
+fn suspend_publications_does_not_hold_a_partly_sent_change() {
     let (mut source, mut target) = pair();
     source.write(at(1_000), 921_600);
     source.writer.set_suspended(true);
@@ -400,7 +400,7 @@ fn a_reader_that_was_inactive_has_a_send_window_again() {
 }
 
 #[test]
-fn a_near_reader_is_given_up_soon_although_another_is_far() {
+fn the_send_window_skips_a_silent_near_reader_soon_although_another_is_far() {
     let (mut source, mut near) = pair();
     source.match_reader(at(100), reader_proxy(1));
     let mut far = Target::new(1, ReaderConfig::default());

@@ -80,7 +80,7 @@ fn matched(cfg: WriterConfig) -> Source {
 }
 
 #[test]
-fn a_match_is_greeted_with_a_directed_heartbeat_octet_for_octet() {
+fn a_new_match_gets_a_directed_heartbeat_byte_for_byte() {
     let mut source = Source::new(WriterConfig::default());
     source.match_reader(at(0), reader_proxy(1));
     let packets = drain(&mut source.out);
@@ -97,7 +97,7 @@ fn a_match_is_greeted_with_a_directed_heartbeat_octet_for_octet() {
 }
 
 #[test]
-fn small_samples_go_as_data_with_a_heartbeat_behind() {
+fn small_samples_are_data_followed_by_a_heartbeat() {
     let mut source = matched(WriterConfig::default());
     source.write(at(20_000), 100);
     source.write(at(20_100), 100);
@@ -112,7 +112,7 @@ fn small_samples_go_as_data_with_a_heartbeat_behind() {
 }
 
 #[test]
-fn what_waits_shares_datagrams_of_equal_size_each_with_one_heartbeat() {
+fn batched_samples_share_datagrams_each_with_one_heartbeat() {
     let cfg = WriterConfig { latency_budget: Duration::from_millis(1), ..Default::default() };
     let mut source = matched(cfg);
     for n in 0..60 {
@@ -162,7 +162,7 @@ fn a_batch_leaves_when_full_when_flushed_and_before_a_large_sample() {
 }
 
 #[test]
-fn without_readers_nothing_waits() {
+fn without_readers_no_sample_is_batched() {
     let cfg = WriterConfig { latency_budget: Duration::from_secs(1), ..Default::default() };
     let mut source = Source::new(cfg);
     source.write(at(1), 10);
@@ -171,7 +171,7 @@ fn without_readers_nothing_waits() {
 }
 
 #[test]
-fn every_so_many_samples_an_acknowledgment_is_asked_for() {
+fn a_heartbeat_requests_an_acknack_every_so_many_samples() {
     let mut source = matched(WriterConfig { ack_request_samples: 4, ..Default::default() });
     let asks: Vec<bool> = (0..9)
         .map(|i| {
@@ -183,7 +183,7 @@ fn every_so_many_samples_an_acknowledgment_is_asked_for() {
 }
 
 #[test]
-fn best_effort_readers_get_data_alone_and_nothing_is_awaited() {
+fn best_effort_readers_get_data_without_heartbeats() {
     let mut source = Source::new(WriterConfig::default());
     source.match_reader(at(0), ReaderProxyConfig { reliable: false, ..reader_proxy(1) });
     assert!(source.out.is_empty());
@@ -224,7 +224,7 @@ fn heartbeats_back_off_and_stop_when_everything_is_acknowledged() {
 }
 
 #[test]
-fn an_unheard_reader_is_asked_again() {
+fn a_reader_that_never_acknowledged_gets_another_heartbeat() {
     let mut source = Source::new(WriterConfig::default());
     source.match_reader(at(0), reader_proxy(1));
     source.out.clear();
@@ -328,7 +328,7 @@ fn removed_changes_are_answered_with_a_gap_that_is_not_expanded() {
 }
 
 #[test]
-fn an_acknack_that_asks_is_answered_but_not_in_a_spin() {
+fn acknacks_without_final_flag_are_answered_at_a_bounded_rate() {
     let mut source = matched(WriterConfig::default());
     source.write(at(20_000), 10);
     source.out.clear();
@@ -343,7 +343,7 @@ fn an_acknack_that_asks_is_answered_but_not_in_a_spin() {
 }
 
 #[test]
-fn a_volatile_late_joiner_is_told_where_it_starts() {
+fn a_volatile_late_joiner_gets_a_gap_up_to_its_first_change() {
     let mut source = Source::new(WriterConfig { transient_local: true, ..Default::default() });
     for i in 0..3 {
         source.write(at(i), 10);
@@ -373,7 +373,7 @@ fn a_volatile_late_joiner_is_told_where_it_starts() {
 }
 
 #[test]
-fn a_durable_late_joiner_is_told_of_the_history_and_gets_it_on_request() {
+fn a_durable_late_joiner_gets_a_heartbeat_and_the_history_on_request() {
     let mut source = Source::new(WriterConfig { transient_local: true, ..Default::default() });
     for i in 0..3 {
         source.write(at(i), 10);
@@ -408,7 +408,7 @@ fn a_durable_best_effort_reader_gets_the_history_before_new_data() {
 }
 
 #[test]
-fn a_durable_best_effort_reader_is_told_of_holes_in_the_history_before_what_lies_behind() {
+fn a_durable_best_effort_reader_gets_gaps_before_later_history() {
     let mut source = Source::new(WriterConfig { transient_local: true, ..Default::default() });
     for n in 0..6 {
         source.write(at(n), 10);
@@ -557,7 +557,7 @@ fn paced_samples_replaced_before_they_leave_are_skipped() {
 }
 
 #[test]
-fn a_reader_that_comes_after_paced_data_lost_its_last_reader_gets_whole_samples() {
+fn a_reader_matched_after_abandoned_paced_data_gets_whole_samples() {
     let pacing = Pacing { rate: 1000, burst: 1 };
     let mut source = matched(WriterConfig { pacing: Some(pacing), ..Default::default() });
     source.write(at(20_000), 1404 * 5);
@@ -683,7 +683,7 @@ fn inline_qos_goes_where_it_is_expected() {
 }
 
 #[test]
-fn liveliness_is_asserted_without_asking_for_anything() {
+fn a_liveliness_heartbeat_requests_no_acknack() {
     let mut source = matched(WriterConfig::default());
     source.writer.assert_liveliness(at(20_000), &source.history, &mut source.out);
     assert_eq!(source.sent(), [vec![Seen::Alive { first: 1, last: 0 }]]);
@@ -726,7 +726,7 @@ fn a_volatile_reader_that_meets_the_writer_again_gets_nothing_it_had() {
 }
 
 #[test]
-fn readers_are_told_of_a_change_that_was_gone_before_all_of_it_was_sent() {
+fn a_change_removed_before_all_fragments_were_sent_becomes_a_gap() {
     let pacing = Some(Pacing { rate: 1_000_000, burst: 1_500 });
     let mut source = Source::new(WriterConfig { pacing, ..Default::default() });
     source.match_reader(at(0), reader_proxy(1));

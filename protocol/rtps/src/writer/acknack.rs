@@ -1,7 +1,7 @@
 //! RTPS 2.5 §8.3.8.1 AckNack and §8.3.8.12 NackFrag at the writer: what readers have and what they ask for.
 
 use super::Writer;
-use super::readers::{Lacking, MAX_REQUEST_INTERVALS, ReaderProxy, Standing, Terms, WHOLE};
+use super::readers::{Lacking, MAX_REQUEST_INTERVALS, ReaderProxy, ReaderState, Terms, WHOLE};
 use crate::WriterHistory;
 use crate::proxy_index::ProxyIndex;
 use dunlin_buf::Outbox;
@@ -139,7 +139,7 @@ impl Writer {
             if let Some(silence) = &mut proxy.silence {
                 silence.end();
             }
-            if proxy.standing == Standing::Silent {
+            if proxy.state == ReaderState::Silent {
                 self.answers_again(now, reader);
             }
             return index;

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heartbeat_asks_after_so_many_samples_or_so_long() {
+    fn a_heartbeat_requests_an_acknack_after_a_number_of_samples_or_a_time() {
         let mut announcements = announcements();
         assert!(announcements.asks_with(at(0), 1), "never asked before");
         assert!(!announcements.asks_with(at(9), 63));
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn without_readers_nobody_is_asked() {
+    fn without_readers_no_heartbeat_is_sent() {
         let mut announcements = announcements();
         announcements.soon(at(0));
         assert_eq!(announcements.deadline(), Some(at(10)));

@@ -24,8 +24,8 @@ impl Writer {
             self.refused = Some(Misbehaviour::NotMatched);
             return false;
         };
-        if let Some(passage) = self.passages.get_mut(Guid::new(source_prefix, echo.reader_id)) {
-            if !passage.answered(now.mono, echo.count) {
+        if let Some(path) = self.long_datagram_paths.get_mut(Guid::new(source_prefix, echo.reader_id)) {
+            if !path.answered(now.mono, echo.count) {
                 self.refused = Some(Misbehaviour::UnaskedEcho);
             }
             return false;

@@ -9,7 +9,7 @@
 //! else the writer would have to wait for its repairs.
 
 use super::Writer;
-use super::readers::{Lacking, Patience, ReaderProxy, Silence, Standing};
+use super::readers::{InactivityWait, Lacking, ReaderProxy, ReaderState, Silence};
 use crate::proxy_index::ProxyIndex;
 use crate::timing::{arm, is_due};
 use crate::{WriterConfig, WriterHistory};
@@ -94,7 +94,7 @@ impl Writer {
         let (mut next, mut fallen) = (None, false);
         for index in self.readers.indices() {
             let Some(proxy) = self.readers.get_mut(index) else { break };
-            if proxy.standing != Standing::Silent && proxy.needs_heartbeat(pushed) {
+            if proxy.state != ReaderState::Silent && proxy.needs_heartbeat(pushed) {
                 let Some(since) = proxy.silence.as_ref().and_then(|silence| silence.unanswered) else {
                     continue;
                 };
@@ -106,7 +106,7 @@ impl Writer {
                 self.fall_silent(now, index);
             }
             self.probe(now, index, history, out);
-            if let Some(proxy) = self.readers.get(index).filter(|proxy| proxy.standing == Standing::Silent)
+            if let Some(proxy) = self.readers.get(index).filter(|proxy| proxy.state == ReaderState::Silent)
                 && let Some(silence) = &proxy.silence
             {
                 arm(&mut next, silence.next_probe());
@@ -132,23 +132,23 @@ impl Writer {
         let proxy = self.readers.get_mut(index)?;
         let grace = period.max(proxy.round_trip.window().times(2)).min(half(after));
         match proxy.silence.as_mut()?.patience(now, since, after, grace) {
-            Patience::Until(later) => Some(later),
-            Patience::LastCall(later) => {
+            InactivityWait::Until(later) => Some(later),
+            InactivityWait::LastCall(later) => {
                 self.announce_withheld(index, true, history, out);
                 Some(later)
             }
-            Patience::Over => None,
+            InactivityWait::Over => None,
         }
     }
 
     fn fall_silent(&mut self, now: MonoTime, index: ProxyIndex) {
         let period = self.cfg.heartbeat_period;
         let Some(proxy) = self.readers.get_mut(index) else { return };
-        if proxy.standing == Standing::Active {
+        if proxy.state == ReaderState::Active {
             self.stats.readers_inactivated = self.stats.readers_inactivated.saturating_add(1);
             self.inactivity.turned(proxy.guid(), false);
         }
-        proxy.standing = Standing::Silent;
+        proxy.state = ReaderState::Silent;
         proxy.forget_kept();
         if let Some(flow) = &mut proxy.flow {
             flow.suspend(now);
@@ -164,11 +164,11 @@ impl Writer {
         let pushed = self.transmission.pushed();
         let (Some(after), Some(proxy)) = (self.inactivity.after, self.readers.get_mut(index)) else { return };
         let Some(silence) = proxy.silence.as_mut() else { return };
-        if now.since(silence.lacks(now, lacking)) < after || proxy.standing != Standing::Active {
+        if now.since(silence.lacks(now, lacking)) < after || proxy.state != ReaderState::Active {
             return;
         }
         silence.return_to = pushed;
-        proxy.standing = Standing::Returning;
+        proxy.state = ReaderState::Returning;
         self.stats.readers_inactivated = self.stats.readers_inactivated.saturating_add(1);
         self.inactivity.turned(proxy.guid(), false);
         self.readers_changed();
@@ -177,7 +177,7 @@ impl Writer {
     /// Asks an inactive reader, if it is time.
     fn probe(&mut self, now: MonoTime, index: ProxyIndex, history: &dyn WriterHistory, out: &mut Outbox) {
         let most = self.cfg.heartbeat_max_period;
-        let silent = |proxy: &&mut ReaderProxy| proxy.standing == Standing::Silent;
+        let silent = |proxy: &&mut ReaderProxy| proxy.state == ReaderState::Silent;
         let proxy = self.readers.get_mut(index).filter(silent);
         let Some(silence) = proxy.and_then(|proxy| proxy.silence.as_mut()) else { return };
         if silence.probes(now, most) {
@@ -188,7 +188,7 @@ impl Writer {
     /// An inactive reader has answered.
     pub(super) fn answers_again(&mut self, now: MonoTime, reader: Guid) {
         if let Some(proxy) = self.readers.by_guid_mut(reader) {
-            proxy.standing = Standing::Returning;
+            proxy.state = ReaderState::Returning;
             if let Some(silence) = &mut proxy.silence {
                 silence.return_to = self.transmission.pushed();
             }
@@ -216,7 +216,7 @@ impl Writer {
     #[must_use]
     pub fn is_inactive(&self, reader: Guid) -> Option<bool> {
         let proxy = self.readers.by_guid(reader)?;
-        Some(proxy.standing.is_lagging())
+        Some(proxy.state.is_lagging())
     }
 
     /// Every change up to this one is acknowledged by every matched reliable reader that is active.
@@ -265,22 +265,22 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_is_asked_for_the_last_time_before_it_is_inactive() {
+    fn a_reader_gets_a_last_heartbeat_before_it_is_inactive() {
         let ms = |n: u64| MonoTime(n * 1_000_000);
         let (after, grace) = (Duration::from_millis(100), Duration::from_millis(20));
         let mut silence = Silence::default();
         let mut patience = |now| silence.patience(ms(now), ms(0), after, grace);
-        assert_eq!(patience(50), Patience::Until(ms(80)));
-        assert_eq!(patience(80), Patience::LastCall(ms(100)));
-        assert_eq!(patience(99), Patience::Until(ms(100)));
-        assert_eq!(patience(100), Patience::Over);
+        assert_eq!(patience(50), InactivityWait::Until(ms(80)));
+        assert_eq!(patience(80), InactivityWait::LastCall(ms(100)));
+        assert_eq!(patience(99), InactivityWait::Until(ms(100)));
+        assert_eq!(patience(100), InactivityWait::Over);
         silence.end();
         let late = silence.patience(ms(500), ms(0), after, grace);
-        assert_eq!(late, Patience::LastCall(ms(520)), "the writer itself stood still");
+        assert_eq!(late, InactivityWait::LastCall(ms(520)), "the writer itself stood still");
     }
 
     #[test]
-    fn an_inactive_reader_is_asked_ever_less_often() {
+    fn an_inactive_reader_gets_heartbeats_ever_less_often() {
         let ms = |n: u64| MonoTime(n * 1_000_000);
         let mut silence = Silence::default();
         silence.begin(ms(0), Duration::from_millis(10));

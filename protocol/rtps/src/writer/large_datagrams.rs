@@ -120,7 +120,7 @@ impl Writer {
     fn frames_in_datagram(&self) -> usize {
         let known = |proxy: &ReaderProxy| match proxy.reliable {
             true => proxy.cfg.vendor.does(Behaviour::SpeaksDunlin),
-            false => self.passages.is_open(proxy.guid()),
+            false => self.long_datagram_paths.is_open(proxy.guid()),
         };
         if !self.may_join_frames() || !self.readers.iter().all(known) {
             return 1;
@@ -306,7 +306,7 @@ impl Writer {
         if self.transmission.next_fragment() == 1 {
             let octets = change.payload.as_ref().map_or(0, |payload| payload.len());
             self.transmission.frames_mut().begins(now, change.sn, octets);
-            self.try_passages(now, out);
+            self.try_long_datagram_paths(now, out);
         }
         let before = self.stats.fragments_sent;
         let complete = if longest.in_frames {
@@ -321,7 +321,7 @@ impl Writer {
         if complete {
             self.transmission.frames_mut().left(change.sn);
         }
-        self.note_passages(octets);
+        self.note_long_datagram_paths(octets);
         complete
     }
 
@@ -440,7 +440,7 @@ impl Writer {
             message.echo_request(&request);
         }
         if last && longest.in_frames {
-            self.check_passage(now, &mut message, longest.octets);
+            self.check_long_datagram_path(now, &mut message, longest.octets);
         }
         message.finish(self.fragment_routes());
         if last {

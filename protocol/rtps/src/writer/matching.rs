@@ -1,6 +1,6 @@
 //! RTPS 2.5 §8.4.9.1.3–5 matched_reader_add, matched_reader_remove, matched_reader_lookup.
 
-use super::readers::{Flow, MAX_REQUEST_INTERVALS, ReaderProxy, Standing};
+use super::readers::{Flow, MAX_REQUEST_INTERVALS, ReaderProxy, ReaderState};
 use super::{ReaderProxyConfig, Writer};
 use crate::WriterHistory;
 use crate::proxy_index::ProxyIndex;
@@ -66,7 +66,7 @@ impl Writer {
         if wants_history && reliable {
             proxy.acked = first.previous();
         } else if wants_history && first <= last {
-            proxy.standing = Standing::CatchingUp;
+            proxy.state = ReaderState::CatchingUp;
             let requests = proxy.requests.made();
             requests.whole.insert(SnRange::new(first, last), MAX_REQUEST_INTERVALS);
             requests.rearm(now.mono.plus(HISTORY_DELAY));
@@ -74,7 +74,7 @@ impl Writer {
         }
         let guid = proxy.guid();
         self.add(slot, proxy);
-        self.begin_passage(guid);
+        self.begin_long_datagram_path(guid);
         self.transmission.survey(&self.readers);
         self.announcements.note_delays(now.mono, &self.readers);
         if reliable {
@@ -108,7 +108,7 @@ impl Writer {
         proxy.cfg.unicast = unicast;
         proxy.cfg.multicast = multicast;
         if moved {
-            self.begin_passage(reader);
+            self.begin_long_datagram_path(reader);
         }
         self.readers_changed();
         self.note_rooms();
@@ -137,14 +137,14 @@ impl Writer {
     pub fn unmatch_reader(&mut self, reader: Guid) -> bool {
         let Some(index) = self.readers.find(reader) else { return false };
         self.readers.remove(index);
-        self.passages.remove(reader);
+        self.long_datagram_paths.remove(reader);
         self.readers_changed();
         self.transmission.survey(&self.readers);
         true
     }
 
     /// Tells somebody who may become a matched reader what there is: the answer, if any, comes as an ACKNACK.
-    pub fn greet(
+    pub fn heartbeat_to_unmatched(
         &mut self,
         reader: Guid,
         destinations: &[Locator],

@@ -40,7 +40,7 @@ use dunlin_core::{Duration, Guid, Misbehaviour, MonoTime, Now, SequenceNumber, S
 use dunlin_wire::HeartbeatGroup;
 use inactivity::Inactivity;
 use large_datagrams::Forms;
-use readers::{Passages, ReaderProxy, Readers};
+use readers::{LongDatagramPaths, ReaderProxy, Readers};
 use repairs::Repairs;
 use transmission::Transmission;
 use withheld::Withheld;
@@ -67,7 +67,7 @@ pub struct Writer {
     inactivity: Inactivity,
     /// How large changes left.
     forms: Forms,
-    passages: Passages,
+    long_datagram_paths: LongDatagramPaths,
 
     // Scratch
     /// Inline QoS of the change that is just leaving.
@@ -94,7 +94,7 @@ impl Writer {
             withheld: Withheld::default(),
             inactivity: Inactivity::new(&cfg),
             forms: Forms::default(),
-            passages: Passages::default(),
+            long_datagram_paths: LongDatagramPaths::default(),
             inline: Vec::new(),
             gaps: Vec::new(),
             stats: WriterStats::default(),

@@ -2,7 +2,7 @@
 
 use super::Writer;
 use super::lossless::{Progress, lent_in_batch};
-use super::readers::{MAX_REQUEST_INTERVALS, Standing};
+use super::readers::{MAX_REQUEST_INTERVALS, ReaderState};
 use super::transmission::Blocked;
 use crate::emit::Framing;
 use crate::{Change, ChangeKind, WriterHistory};
@@ -26,7 +26,7 @@ impl Writer {
         let behind =
             SnRange::new(self.transmission.last_sn().next().max(history.first_sn().unwrap_or(sn)), sn);
         self.transmission.written(sn);
-        for proxy in self.readers.iter_mut().filter(|proxy| proxy.standing == Standing::CatchingUp) {
+        for proxy in self.readers.iter_mut().filter(|proxy| proxy.state == ReaderState::CatchingUp) {
             proxy.requests.made().whole.insert(behind, MAX_REQUEST_INTERVALS);
         }
         let paced = self.is_held_back(now.mono);
@@ -198,7 +198,7 @@ impl Writer {
         let for_readers = self.cfg.reader_inline_qos.as_ref().filter(|_| self.readers.expect_inline_qos());
         self.framing.inline_qos(change, for_readers, &mut self.inline);
         if self.withheld.is_on() {
-            self.say_passed(change);
+            self.add_filter_info(change);
         }
     }
 

@@ -1,7 +1,7 @@
 //! RTPS 2.5 §8.4.9.2 "repairing" and "must_repair" states: what readers asked for is sent again, within a budget.
 
 use super::Writer;
-use super::readers::{Form, FragmentRequest, MAX_REQUEST_INTERVALS, Standing, WHOLE};
+use super::readers::{Form, FragmentRequest, MAX_REQUEST_INTERVALS, ReaderState, WHOLE};
 use crate::emit::Framing;
 use crate::proxy_index::ProxyIndex;
 use crate::timing::{earliest, is_due};
@@ -68,7 +68,7 @@ impl Writer {
         if let Some(requests) = proxy.requests.if_made() {
             requests.rearm(if progress == Progress::Done { now } else { ready_at });
         }
-        let catching_up = proxy.standing == Standing::CatchingUp;
+        let catching_up = proxy.state == ReaderState::CatchingUp;
         let (reliable, caught_up) = (proxy.reliable, catching_up && proxy.requests.is_empty());
         if progress == Progress::Deferred {
             self.stats.repairs_deferred = self.stats.repairs_deferred.saturating_add(1);
@@ -82,7 +82,7 @@ impl Writer {
         } else if caught_up {
             self.tell_holes(index, history, out);
             if let Some(proxy) = self.readers.get_mut(index) {
-                proxy.standing = Standing::Active;
+                proxy.state = ReaderState::Active;
             }
             self.readers_changed();
         }
@@ -92,7 +92,7 @@ impl Writer {
     /// A best-effort reader counts what it jumps over as lost. What was not there any more when it came is not, so it is told
     /// of each hole in the history before it is sent what lies behind.
     fn tell_holes(&mut self, index: ProxyIndex, history: &dyn WriterHistory, out: &mut Outbox) {
-        if self.readers.get(index).is_some_and(|proxy| proxy.standing == Standing::CatchingUp) {
+        if self.readers.get(index).is_some_and(|proxy| proxy.state == ReaderState::CatchingUp) {
             self.tell(index, false, false, history, out);
             self.gaps.clear();
         }
@@ -107,9 +107,8 @@ impl Writer {
     /// Whether the next repair may not leave yet. What was kept back for a best-effort reader leaves in any case, although it
     /// counts: new data would overtake it, and the reader would ignore it then.
     fn has_to_wait(&mut self, now: MonoTime, index: ProxyIndex) -> bool {
-        let is_new = |standing| standing != Standing::CatchingUp;
-        let kept_back =
-            self.readers.get(index).is_some_and(|proxy| !proxy.reliable && is_new(proxy.standing));
+        let is_new = |state| state != ReaderState::CatchingUp;
+        let kept_back = self.readers.get(index).is_some_and(|proxy| !proxy.reliable && is_new(proxy.state));
         !kept_back && self.repair_ready_at(now, index) > now
     }
 
@@ -141,7 +140,7 @@ impl Writer {
         let for_readers = self.cfg.reader_inline_qos.as_ref().filter(|_| expected);
         self.framing.inline_qos(change, for_readers, &mut self.inline);
         if self.withheld.is_on() {
-            self.say_passed_again(change, index);
+            self.add_filter_info_to_repair(change, index);
         }
     }
 

@@ -49,24 +49,24 @@ impl Writer {
     }
 
     /// Says in the inline QoS, which is prepared, that the change passes the filter of the one reader that it is sent to.
-    pub(super) fn say_passed(&mut self, change: &Change) {
+    pub(super) fn add_filter_info(&mut self, change: &Change) {
         let only = self.readers.only_receiver().and_then(|index| self.readers.get(index));
         if let Some(signature) = only.and_then(ReaderProxy::filter_signature) {
-            self.say(change, &signature, true);
+            self.put_filter_info(change, &signature, true);
         }
     }
 
     /// The same of what is sent again to a reader.
-    pub(super) fn say_passed_again(&mut self, change: &Change, index: ProxyIndex) {
+    pub(super) fn add_filter_info_to_repair(&mut self, change: &Change, index: ProxyIndex) {
         let Some(proxy) = self.readers.get(index) else { return };
         if let Some(signature) = proxy.filter_signature() {
             let passed = !proxy.content_rejects(change);
-            self.say(change, &signature, passed);
+            self.put_filter_info(change, &signature, passed);
         }
     }
 
     /// Samples in fragments, or that this would bring into fragments, go without: the reader filters them itself.
-    fn say(&mut self, change: &Change, signature: &[u8; 16], passed: bool) {
+    fn put_filter_info(&mut self, change: &Change, signature: &[u8; 16], passed: bool) {
         let is_sample = change.kind == ChangeKind::Alive && change.payload.is_some();
         let more =
             PASSED_FILTER_LEN.saturating_add(4).saturating_add(size::INFO_DST).saturating_add(size::GAP_MAX);
@@ -85,19 +85,19 @@ impl Writer {
         out: &mut Outbox,
     ) -> bool {
         self.separations_due(now, history, out);
-        let opinions = self.withheld.select(now, change, &mut self.readers, &mut self.stats);
-        if opinions.new {
-            if opinions.separated {
-                self.separate(now, change, opinions.wanted, history, out);
+        let outcome = self.withheld.select(now, change, &mut self.readers, &mut self.stats);
+        if outcome.new {
+            if outcome.separated {
+                self.separate(now, change, outcome.wanted, history, out);
             }
-            if opinions.rejected {
-                self.note_rejected(now, change, opinions.wanted, history, out);
+            if outcome.rejected {
+                self.note_rejected(now, change, outcome.wanted, history, out);
             }
-            if opinions.separated {
+            if outcome.separated {
                 self.withheld.refresh_held(&self.readers);
             }
         }
-        !opinions.wanted
+        !outcome.wanted
     }
 
     /// Where new data goes.

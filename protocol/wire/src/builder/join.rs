@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_meant_alone_is_named() {
+    fn a_joined_message_names_its_receiver_if_there_is_only_one() {
         let (two, three) = (GuidPrefix([2; 12]), GuidPrefix([3; 12]));
         assert_eq!((receiver(0, &[two]), receiver(0, &[two, two])), (Some(two), Some(two)));
         for (before, all) in [(1, &[][..]), (1, &[two]), (0, &[two, three]), (0, &[GuidPrefix::UNKNOWN])] {

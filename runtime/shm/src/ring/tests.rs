@@ -64,7 +64,7 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     /// A queue is the model. The counters begin shortly before they wrap around.
     #[test]
-    fn it_is_a_queue(steps in proptest::collection::vec(step(), 1..200), near_wrap in any::<bool>()) {
+    fn the_ring_agrees_with_a_queue(steps in proptest::collection::vec(step(), 1..200), near_wrap in any::<bool>()) {
         let memory = Heap::new(vec![0; CAPACITY as usize]);
         let start = if near_wrap { 0_u32.wrapping_sub(512) } else { 0 };
         memory.head.store(start, Ordering::Relaxed);
@@ -138,7 +138,7 @@ proptest! {
 }
 
 #[test]
-fn what_never_fits_is_refused() {
+fn records_larger_than_the_ring_are_refused() {
     let memory = Heap::new(vec![0; CAPACITY as usize]);
     let mut producer = Producer::default();
     let long = vec![1; longest(CAPACITY) as usize + 1];
@@ -149,7 +149,7 @@ fn what_never_fits_is_refused() {
 }
 
 #[test]
-fn what_the_parts_have_too_much_is_left_out() {
+fn bytes_beyond_the_stated_record_length_are_left_out() {
     let memory = Heap::new(vec![0; CAPACITY as usize]);
     let mut producer = Producer::default();
     assert_eq!(producer.put(&memory, 3, [&[1, 2][..], &[3, 4, 5]].into_iter()), Put::Done);

@@ -25,7 +25,7 @@ fn a_file_is_private_if_only_its_owner_is_this_user_and_writes() {
 }
 
 #[test]
-fn what_others_may_write_to_is_not_read_in_place() {
+fn segments_writable_by_other_users_are_not_attached_to_read() {
     let folder = folder();
     let path = folder.path().join("file");
     let made = Segment::create(&path, HEAD, 0o600).unwrap();
@@ -63,7 +63,7 @@ fn the_group_of_a_file_is_that_of_its_maker_whatever_the_folder_says() {
 
 /// Who sweeps has opened and locked the file between making and locking.
 #[test]
-fn who_does_not_get_the_lock_removes_nothing() {
+fn a_process_without_the_segment_lock_removes_nothing() {
     let folder = folder();
     let path = folder.path().join("file");
     let file = File::create_new(&path).unwrap();
@@ -75,7 +75,7 @@ fn who_does_not_get_the_lock_removes_nothing() {
 
 /// The same, and they have removed it, and somebody has made another one since.
 #[test]
-fn who_made_a_file_that_is_gone_does_not_remove_that_of_another() {
+fn a_process_does_not_remove_a_later_file_of_another() {
     let folder = folder();
     let path = folder.path().join("file");
     let file = File::create_new(&path).unwrap();

@@ -95,7 +95,7 @@ fn a_process_that_keeps_half_of_a_loan_pool_gets_copies() {
 }
 
 #[test]
-fn who_is_gone_has_given_everything_back() {
+fn a_receiver_that_is_gone_has_returned_its_loans() {
     let world = World::new();
     let (a, b, lender) = world.pair();
     let slots = exhaust(&*lender).len();
@@ -152,7 +152,7 @@ fn a_lent_sample_read_after_its_writer_is_gone_is_lost_alone() {
 
 /// Each descriptor lies in another way; the rings of their senders are refused, and nothing else happens.
 #[test]
-fn descriptors_that_lie_harm_only_their_sender() {
+fn forged_loan_descriptors_close_only_the_ring_of_their_sender() {
     let world = World::new();
     let lies: [(u64, u32); 6] =
         [(0, u32::from_ne_bytes(*b"DnLd")), (4, 10_000), (4, u32::MAX), (8, 77), (12, u32::MAX), (12, 3)];
@@ -170,7 +170,7 @@ fn descriptors_that_lie_harm_only_their_sender() {
 
 /// A pool that lies about itself is not used.
 #[test]
-fn pools_that_lie_are_not_mapped() {
+fn loan_pools_with_forged_headers_are_not_mapped() {
     let world = World::new();
     for (at, lie) in [
         (0_u64, 1_u32),
@@ -227,7 +227,7 @@ fn give_away(path: &std::path::Path) -> bool {
 }
 
 #[test]
-fn who_lets_others_in_sends_copies() {
+fn a_segment_open_to_other_users_sends_copies() {
     for access in [Access::Group, Access::Everyone] {
         let world = World::new();
         let (a, b) = (world.open_with(1 << 18, access), world.open_with(1 << 18, access));
@@ -243,7 +243,7 @@ fn who_lets_others_in_sends_copies() {
 
 /// Somebody of the group can write to the ring, and so could say of any slot that it is lent.
 #[test]
-fn nothing_is_borrowed_that_a_ring_says_where_others_may_write() {
+fn no_loan_is_taken_from_a_ring_writable_by_others() {
     let world = World::new();
     let (a, b) = (world.open(), world.open_with(1 << 18, Access::Group));
     set_mode(&world.directory.path().join(Name::Inbox(b.inbox.id()).to_string()), 0o600);
@@ -256,7 +256,7 @@ fn nothing_is_borrowed_that_a_ring_says_where_others_may_write() {
 
 /// What is lost alone is repaired by the reliable protocol; and since nothing comes back, copies follow soon.
 #[test]
-fn nothing_is_borrowed_from_a_pool_that_others_may_write_to() {
+fn no_loan_is_taken_from_a_pool_writable_by_others() {
     for spoil in [
         |path: &std::path::Path| set_mode(path, 0o620),
         |path: &std::path::Path| set_mode(path, 0o602),
@@ -280,7 +280,7 @@ fn nothing_is_borrowed_from_a_pool_that_others_may_write_to() {
 
 /// A stranger has made a file of the name; then the reader could not say what it gives back.
 #[test]
-fn who_cannot_make_a_tally_borrows_nothing() {
+fn a_reader_without_a_tally_file_takes_no_loans() {
     let world = World::new();
     let (a, b, lender) = world.pair();
     let pool = world.file("pool").unwrap();
@@ -300,7 +300,7 @@ fn who_cannot_make_a_tally_borrows_nothing() {
 
 /// The counts of a tally decide when a slot is written again, so nobody else may write them.
 #[test]
-fn a_tally_that_others_may_write_to_gives_nothing_back() {
+fn a_tally_writable_by_others_returns_no_loans() {
     let world = World::new();
     let (a, b, lender) = world.pair();
     let slots = exhaust(&*lender).len();
@@ -315,7 +315,7 @@ fn a_tally_that_others_may_write_to_gives_nothing_back() {
 
 /// Who owns the folder can take any file out of it. What is in use stays as it is, and is free when it is given back.
 #[test]
-fn what_happens_to_names_frees_no_chunk_that_is_in_use() {
+fn removing_segment_files_frees_no_chunk_in_use() {
     let world = World::new();
     let (a, b, lender) = world.pair();
     let slots = exhaust(&*lender).len();
@@ -366,7 +366,7 @@ fn chunks_in_a_second_ring_are_of_the_same_pool() {
 }
 
 #[test]
-fn a_lender_without_a_free_chunk_has_one_again_when_any_comes_back_or_its_reader_goes() {
+fn an_exhausted_loan_pool_recovers_when_a_chunk_returns_or_its_reader_goes() {
     let world = World::new();
     let (a, b, lender) = world.pair();
     let mut own = exhaust(&*lender);

@@ -78,7 +78,7 @@ fn overwrite(path: &Path, at: u64, octets: &[u8]) {
 }
 
 #[test]
-fn what_is_sent_arrives_with_the_sender_and_is_counted() {
+fn messages_arrive_with_their_sender_and_are_counted() {
     let world = World::new();
     let (a, b) = (world.open(), world.open());
     a.open_path(&inbox(&b)).unwrap();
@@ -92,7 +92,7 @@ fn what_is_sent_arrives_with_the_sender_and_is_counted() {
 }
 
 #[test]
-fn only_who_shares_the_folder_is_attached_and_others_get_the_reason() {
+fn only_peers_with_the_same_folder_are_attached_and_others_get_a_reason() {
     let (world, elsewhere) = (World::new(), World::new());
     let (a, b, c) = (world.open(), world.open(), elsewhere.open());
     assert_eq!(a.open_path(&inbox(&b)), Ok(()));
@@ -110,7 +110,7 @@ fn only_who_shares_the_folder_is_attached_and_others_get_the_reason() {
 }
 
 #[test]
-fn a_receiver_that_stops_holds_up_nobody() {
+fn a_stopped_receiver_delays_no_other_receiver() {
     let world = World::new();
     let (a, slow, quick) = (world.open(), world.open(), world.open());
     let both = [inbox(&slow), inbox(&quick)];
@@ -281,7 +281,7 @@ fn a_receiver_that_is_gone_is_noticed() {
 }
 
 #[test]
-fn what_a_sender_left_is_taken_before_its_ring_goes() {
+fn messages_left_by_a_dead_sender_are_read_before_its_ring_is_removed() {
     let world = World::new();
     let (a, b) = (world.open(), world.open());
     a.open_path(&inbox(&b)).unwrap();
@@ -296,7 +296,7 @@ fn what_a_sender_left_is_taken_before_its_ring_goes() {
 }
 
 #[test]
-fn what_a_sender_put_that_died_before_it_rang_is_found_by_who_polls() {
+fn a_message_of_a_sender_that_died_before_the_bell_is_found_by_polling() {
     let world = World::new();
     let (a, b) = (world.open(), world.open());
     a.open_path(&inbox(&b)).unwrap();
@@ -336,7 +336,7 @@ fn a_rematched_peer_has_a_new_ring() {
 }
 
 #[test]
-fn a_ring_that_nobody_announced_is_found_and_removed() {
+fn an_unannounced_ring_is_found_and_removed() {
     let world = World::new();
     let b = world.open();
     let name = crate::folder::Name::Ring { to: b.inbox.id(), from: 7, number: 0 };
@@ -369,7 +369,7 @@ fn a_spoilt_ring_is_refused_and_its_sender_learns_of_it() {
 }
 
 #[test]
-fn other_users_are_told_apart_by_what_they_may() {
+fn segments_of_other_users_are_distinguished_by_access() {
     let world = World::new();
     let b = world.open();
     let file = world.files().remove(0);
@@ -443,7 +443,7 @@ proptest! {
 
     /// Random octets over heads and records, while both sides go on: no panic, an end, and nobody else is disturbed.
     #[test]
-    fn random_octets_harm_nobody_else(
+    fn random_ring_contents_break_only_their_own_ring(
         spoils in proptest::collection::vec((prop_oneof![0_u64..256, 4096..8192_u64], any::<[u8; 8]>()), 1..20),
         at_inbox in any::<bool>(),
     ) {

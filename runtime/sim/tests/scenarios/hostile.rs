@@ -247,7 +247,7 @@ fn pointed_at(named: Named, foreign_locators: bool) -> (u64, u64) {
 }
 
 #[test]
-fn data_is_sent_to_nobody_whom_a_participant_merely_names() {
+fn no_data_is_sent_to_an_unverified_locator() {
     for named in [Named::Default, Named::Reader, Named::SecondReader] {
         let (received, left_out) = pointed_at(named, false);
         assert_eq!(received, 0, "{named:?}");

@@ -3,8 +3,8 @@
 //! `cargo test` runs a few seeds of each, `SEEDS=1000 cargo test --release -p dunlin-sim -- --ignored` that many. A failure
 //! ends with the line that repeats it.
 
-mod acquaintance;
 mod common;
+mod match_latency;
 
 mod best_effort;
 mod content_filter;

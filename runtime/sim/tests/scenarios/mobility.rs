@@ -9,7 +9,7 @@ use crate::common::*;
 
 /// A second address appears and the first vanishes, on the side of the writer or of the reader.
 #[test]
-fn a_stream_goes_on_when_addresses_come_and_go() {
+fn a_stream_survives_added_and_removed_addresses() {
     for side in [0, 1] {
         let filling = Filling::new(4_000);
         let (mut world, nodes) = world_on(3, 2, PathConfig::default());
@@ -45,7 +45,7 @@ fn a_stream_goes_on_when_addresses_come_and_go() {
 /// The only interface vanishes in the middle of the stream, on the side of the writer or of the reader, and comes back with
 /// another address after less than the lease: nothing passes meanwhile, nothing is lost, and the two stay matched.
 #[test]
-fn a_stream_goes_on_when_the_only_interface_comes_back_with_another_address() {
+fn a_stream_survives_a_new_address_of_the_only_interface() {
     for (side, seed) in [0, 1].into_iter().flat_map(|side| (1..=5).map(move |seed| (side, seed))) {
         let filling = Filling::new(4_000);
         let (mut world, nodes) = world_on(seed, 2, PathConfig::default());
@@ -114,7 +114,7 @@ fn away(side: usize, seed: u64, limited: bool, seconds: u64) {
 }
 
 #[test]
-fn an_interface_that_is_away_for_seconds_costs_no_sample_that_there_is_room_for() {
+fn an_interface_outage_of_seconds_loses_no_sample_within_the_history() {
     for (side, limited) in [(0, true), (1, false), (1, true)] {
         for seconds in [3, 5, 7, 9] {
             away(side, seconds, limited, seconds);

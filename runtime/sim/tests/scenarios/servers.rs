@@ -68,7 +68,7 @@ fn knows(world: &World, node: NodeId, other: NodeId, name: dunlin_core::GuidPref
 /// A server that starts again meets one client shortly before that dies, and the other one only then. It introduces the dead one, in
 /// whose lease it is, and neither of the two knows it for longer because of that.
 #[test]
-fn who_is_dead_is_kept_alive_by_no_introduction() {
+fn an_introduction_by_a_restarted_server_renews_no_lease_of_a_dead_client() {
     for seed in 1..=10 {
         let (mut world, server, [mortal, other]) = world(seed, false);
         let writer = writer(&mut world, mortal, "Last", keep_all_writer());

@@ -64,7 +64,7 @@ fn numbers(datagrams: &[Datagram]) -> Vec<u32> {
 }
 
 #[test]
-fn delays_vary_but_keep_the_order_unless_told_otherwise() {
+fn delays_vary_but_keep_the_order_unless_reordering_is_on() {
     let delay = Delay::Tail(Duration::from_micros(10), ms(1));
     let arrived =
         Wire::new(PathConfig { delay, ..PathConfig::default() }).send(500, 100, Duration::from_micros(50));

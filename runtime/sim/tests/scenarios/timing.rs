@@ -174,7 +174,7 @@ fn manual_by_topic_liveliness(seed: u64) {
 scenario!(manual_by_topic, 15, manual_by_topic_liveliness);
 
 /// The strongest writer that can be heard owns the instance.
-fn hand_over(seed: u64) {
+fn ownership_fails_over(seed: u64) {
     let filling = Filling::new(100);
     let (mut world, nodes) = patient_world(seed, 3, 100_000);
     let qos = |strength| {
@@ -211,7 +211,7 @@ fn hand_over(seed: u64) {
     world.cut(nodes[0], nodes[2]);
     assert!(of_strong(&write_for(&mut world, 60)));
 }
-scenario!(ownership, 20, hand_over);
+scenario!(ownership, 20, ownership_fails_over);
 
 /// Nothing is handed out that is older than it may be.
 fn lifespans(seed: u64) {

@@ -15,7 +15,7 @@ use rustix::event::PollFlags;
 use super::Shared;
 use crate::control::{Code, Message, Transaction, VERSION};
 use crate::counters::add;
-use crate::frame::{Header, MAX_LONG_MESSAGE, MAX_MESSAGE, Nonsense};
+use crate::frame::{FramingError, Header, MAX_LONG_MESSAGE, MAX_MESSAGE};
 use crate::inbox::Arrived;
 use crate::link::{Link, Pieces, longest_of};
 use crate::reader::{End, Reader, Scratch};
@@ -51,7 +51,7 @@ pub(super) enum Stage {
 pub(super) enum Cause {
     Closed,
     Failed(io::Error),
-    Nonsense(Nonsense),
+    FramingError(FramingError),
     /// It did not say in time who it is.
     Silent(Stage),
     /// The other end does not want it.
@@ -68,7 +68,7 @@ impl From<End> for Cause {
         match end {
             End::Closed => Self::Closed,
             End::Failed(error) => Self::Failed(error),
-            End::Nonsense(nonsense) => Self::Nonsense(nonsense),
+            End::FramingError(error) => Self::FramingError(error),
         }
     }
 }
@@ -78,7 +78,7 @@ impl fmt::Display for Cause {
         match self {
             Self::Closed => f.write_str("the other end has closed the connection"),
             Self::Failed(error) => f.write_str(&tls::explain(error)),
-            Self::Nonsense(nonsense) => nonsense.fmt(f),
+            Self::FramingError(error) => error.fmt(f),
             Self::Silent(Stage::Connecting) => write!(
                 f,
                 "nobody answered within {} s: is the host up, and does a firewall let TCP pass?",
@@ -126,7 +126,7 @@ impl Cause {
     /// Whether the other end made a mistake that people should hear of.
     pub(super) fn is_refusal(&self) -> bool {
         match self {
-            Self::Nonsense(_) | Self::Declined(_) | Self::Stuck => true,
+            Self::FramingError(_) | Self::Declined(_) | Self::Stuck => true,
             Self::Failed(error) => error.kind() == io::ErrorKind::InvalidData,
             _ => false,
         }
@@ -337,7 +337,7 @@ impl Connection {
     ) -> Result<(), Cause> {
         self.told = None;
         if header.port == 0 {
-            let (message, transaction) = Message::decode(&bytes).map_err(Cause::Nonsense)?;
+            let (message, transaction) = Message::decode(&bytes).map_err(Cause::FramingError)?;
             let Some(message) = message else { return Ok(()) };
             if self.is_known() && message.is_question() {
                 self.hear_longest(&transaction);
@@ -345,7 +345,7 @@ impl Connection {
             return self.obey(shared, message, &transaction, now);
         }
         if self.stage != Stage::Bound && self.peer.is_none() {
-            return Err(Cause::Nonsense(Nonsense::Control("data before it says who it is")));
+            return Err(Cause::FramingError(FramingError::Control("data before it says who it is")));
         }
         let channel = match header.port {
             port if port == shared.logical.meta => Channel::Meta,
@@ -436,7 +436,9 @@ impl Connection {
             return answer(Code::EXISTING_CONNECTION);
         }
         let Some((address, _)) = claimed.to_tcp() else {
-            return Err(Cause::Nonsense(Nonsense::Control("it is announced under no address of TCP")));
+            return Err(Cause::FramingError(FramingError::Control(
+                "it is announced under no address of TCP",
+            )));
         };
         answer(Code::OK)?;
         self.told = Some(Told { transaction: *transaction, again: now + TELL_AGAIN, times: 0 });

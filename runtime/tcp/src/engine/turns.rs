@@ -90,7 +90,7 @@ impl Turns {
     }
 
     /// The work of the thread of the transport, until the transport is dropped.
-    pub(crate) fn stand_in(&self) {
+    pub(crate) fn run_background_thread(&self) {
         let (mut before, mut calm) = (0, 0);
         while !self.shared.quit.load(SeqCst) {
             let left = self.left.load(SeqCst);

@@ -207,7 +207,7 @@ fn a_group_that_could_not_be_joined_is_joined_when_that_is_possible() {
 }
 
 #[test]
-fn what_came_to_us_alone_is_read_before_what_came_later_to_the_group() {
+fn unicast_is_read_before_later_multicast() {
     let sender = UdpTransport::open(config(27_000)).unwrap();
     let receiver = UdpTransport::open(config(27_000)).unwrap();
     let to = receiver.locators();
@@ -278,7 +278,7 @@ fn datagrams_of_ipv6_are_marked_with_their_class() {
 }
 
 #[test]
-fn what_others_name_is_never_broadcast_to() {
+fn a_broadcast_address_announced_by_others_is_never_sent_to() {
     let place = Ipv4Addr::new(127, 255, 255, 255);
     let broadcast = UdpConfig {
         interfaces: vec!["lo".into()],
@@ -312,7 +312,7 @@ fn what_others_name_is_never_broadcast_to() {
 
 /// Whoever takes what comes from other ports for somebody else's would not hear this one.
 #[test]
-fn everything_comes_from_the_ports_that_it_names() {
+fn datagrams_leave_from_the_announced_source_ports() {
     let sender = UdpTransport::open(config(28_000)).unwrap();
     let receiver: Arc<dyn Transport> = Arc::new(UdpTransport::open(config(28_000)).unwrap());
     let listener = Listener::start(&receiver, Channel::Data);

@@ -179,7 +179,7 @@ proptest! {
 
 /// Who asks for everything again and again gets each change once, and no answer without end.
 #[test]
-fn a_liar_gets_no_more_than_there_is() {
+fn a_false_alignment_answer_gets_no_more_than_there_is() {
     let history = history(0..2000);
     let mut answering = Aligner::new(Arc::new(Snapshot::of(&history, SEED)));
     let (mut given, mut listed, mut nodes) = (0, 0, 0);
@@ -201,7 +201,7 @@ fn a_liar_gets_no_more_than_there_is() {
 
 /// Who answers that everything differs is not asked without end.
 #[test]
-fn a_liar_is_not_asked_without_end() {
+fn a_service_that_answers_falsely_is_asked_a_bounded_number_of_times() {
     let history = history(0..2000);
     let mut asking = Alignee::new(Arc::new(Snapshot::of(&history, SEED)), 2000);
     let (mut questions, mut asked) = (asking.begin(), 0);

@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_would_lose_what_it_confirmed_is_refused_with_all_that_differs() {
+    fn a_nats_stream_with_unsafe_settings_is_refused_with_all_of_them() {
         let good = wanted(&backend());
         assert_eq!(faults(&good, &backend()), [""; 0]);
         let edits: [(&str, fn(&mut Config)); 12] = [

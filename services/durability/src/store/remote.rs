@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_away_is_asked_less_and_less() {
+    fn an_unreachable_store_is_retried_with_growing_pauses() {
         let mut remote = Remote::new(Duration::from_millis(1)).unwrap();
         let never = remote.run(std::future::pending::<Result<(), StoreError>>());
         assert!(never.unwrap_err().to_string().contains("within 1ms"));

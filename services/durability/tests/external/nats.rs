@@ -53,7 +53,7 @@ impl Place {
 }
 
 #[test]
-fn it_conforms() {
+fn the_nats_store_passes_the_conformance_suite() {
     let place = Place::new();
     let _server = place.start();
     for seed in 1..=10 {

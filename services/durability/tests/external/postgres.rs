@@ -114,7 +114,7 @@ impl Cluster {
 }
 
 #[test]
-fn it_conforms() {
+fn the_postgres_store_passes_the_conformance_suite() {
     let cluster = Cluster::new();
     let _server = cluster.start(&[]);
     for seed in 1..=10 {

@@ -76,7 +76,7 @@ fn conforms_over<C: Cold>(cold: impl Fn() -> C, seed: u64) {
 }
 
 #[test]
-fn it_conforms_with_segments_in_memory() {
+fn the_tiered_store_with_segments_in_memory_passes_the_conformance_suite() {
     for seed in 1..=20 {
         let cold = Memory::default();
         conforms_over(|| cold.clone(), seed);
@@ -85,7 +85,7 @@ fn it_conforms_with_segments_in_memory() {
 }
 
 #[test]
-fn what_cannot_move_stays_and_segments_of_no_use_go() {
+fn values_stay_if_the_cold_tier_fails_and_unused_segments_are_removed() {
     let cold = Memory::default();
     let mut store = TieredStore::open(Box::new(MemoryStore::default()), cold.clone(), SMALL).unwrap();
     *cold.away.lock().unwrap() = true;
@@ -228,7 +228,7 @@ impl Moto {
 }
 
 #[test]
-fn it_conforms_with_segments_in_a_server() {
+fn the_tiered_store_with_segments_in_s3_passes_the_conformance_suite() {
     let moto = Moto::new();
     for seed in 1..=5 {
         let backend = moto.backend(&format!("seed{seed}"));

@@ -127,7 +127,7 @@ fn the_wait_for_historical_data_ends_when_it_was_said_or_there_is_none() {
 
 /// The first writer's DURABILITY_SERVICE counts as long as somebody asks for it, then another one's.
 #[test]
-fn when_nobody_asks_for_the_first_contract_another_one_counts() {
+fn an_unused_durability_service_contract_gives_way_to_another() {
     bad_network().seeds(0..4, |sim| {
         let (a, c, s, b) = (sim.node("a"), sim.node("c"), sim.node("s"), sim.node("b"));
         let shown = serve_and_count(&s, "s", &Disk::default());

@@ -47,7 +47,7 @@ fn a_late_joiner_gets_what_durability_service_says_of_a_writer_that_crashed() {
 }
 
 #[test]
-fn what_was_acknowledged_is_there_after_the_service_and_the_writer_crashed() {
+fn acknowledged_samples_survive_a_crash_of_service_and_writer() {
     bad_network().seeds(seeds(8), |sim| {
         let (a, s, b) = (sim.node("a"), sim.node("s"), sim.node("b"));
         serve(&s, "s", &Disk::default());
@@ -302,7 +302,7 @@ fn a_history_longer_than_what_may_be_on_its_way_comes_whole() {
 
 /// A back end that is slow gets no more at a time than it can commit before it is thought away.
 #[test]
-fn what_has_waited_for_the_disk_is_committed_in_parts() {
+fn queued_samples_are_committed_in_batches() {
     const SAMPLE: usize = 100_000;
     let mut sim = Sim::new(5);
     let (a, s) = (sim.node("a"), sim.node("s"));

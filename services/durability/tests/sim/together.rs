@@ -5,7 +5,7 @@ use dunlin::sim::Node;
 use dunlin_durability::TopicState;
 
 #[test]
-fn two_services_give_no_doubles_and_stand_in_for_each_other() {
+fn two_durability_services_give_no_duplicates_and_replace_each_other() {
     bad_network().seeds(0..8, |sim| {
         let nodes: Vec<Node> = ["a", "s", "t", "b"].into_iter().map(|name| sim.node(name)).collect();
         let [a, s, t, b] = &nodes[..] else { unreachable!() };

@@ -199,7 +199,7 @@ fn recovers(seed: u64, run: &Run, octets: Vec<u8>, committed: Option<usize>) {
 }
 
 #[test]
-fn what_was_committed_is_there_after_a_crash_at_any_point() {
+fn committed_changes_survive_a_crash_at_any_point() {
     let points = std::env::var("CRASHES").ok().and_then(|it| it.parse().ok()).unwrap_or(200);
     std::panic::set_hook(Box::new(|info| eprintln!("{info}")));
     let mut runs = 0;

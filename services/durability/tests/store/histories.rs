@@ -165,7 +165,7 @@ fn ending(delay: Duration) -> Contract {
 }
 
 #[test]
-fn an_instance_goes_when_it_is_disposed_and_unregistered_and_the_delay_is_over() {
+fn an_ended_instance_is_removed_after_the_cleanup_delay() {
     let mut history = History::new(ending(Duration::from_nanos(100)), unlimited());
     let one = [
         change(Kind::Data, 1, (1, 1), 5),

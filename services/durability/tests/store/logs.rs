@@ -60,7 +60,7 @@ impl Log for Memory {
 }
 
 #[test]
-fn it_conforms() {
+fn the_log_store_passes_the_conformance_suite() {
     for seed in 1..=20 {
         for waste in [0, 10_000, 1 << 30] {
             let again = |store: LogStore<Memory>| LogStore::with_waste(store.into_log(), waste).unwrap();
@@ -90,7 +90,7 @@ fn nothing_is_missing_when_calls_fail() {
 }
 
 #[test]
-fn what_is_of_no_use_any_more_goes() {
+fn the_log_is_compacted() {
     let mut store = LogStore::with_waste(Memory::default(), 100_000).unwrap();
     for round in 0..1000u64 {
         let mut new = change(Kind::Data, 1, (1, round as i64 + 1), 5);
@@ -155,7 +155,7 @@ impl Store for Silent {
 }
 
 #[test]
-fn what_was_done_without_an_answer_is_undone_where_it_has_to_be() {
+fn an_unconfirmed_commit_is_rolled_back_where_it_must_be() {
     let mut keeper = Keeper::open(Silent(MemoryStore::default(), true), Quota::default(), |_| None).unwrap();
     keeper.add(contract(1, false), b"group".to_vec());
     keeper.apply(&change(Kind::Data, 1, (1, 1), 5), WallTime(0), false);

@@ -118,7 +118,7 @@ fn a_profile_replaces_the_policies_of_the_writers() {
 }
 
 #[test]
-fn a_router_that_starts_anew_repeats_nothing_to_who_removes_duplicates() {
+fn a_restarted_router_sends_no_duplicates_to_readers_that_remove_them() {
     bad_network().seeds(0..4, |sim| {
         let (a, r, b) = (sim.node("a"), sim.node("r"), sim.node("b"));
         route(&r, &format!("{TWO}[[route]]\nfrom = \"inner\"\nto = \"outer\"\n"));
@@ -143,7 +143,7 @@ fn a_router_that_starts_anew_repeats_nothing_to_who_removes_duplicates() {
 
 /// The input has them before the router looks again at what there is.
 #[test]
-fn what_new_writers_write_at_once_passes() {
+fn samples_written_right_after_a_writer_is_created_pass_the_router() {
     let quick = Sim::builder().delay(Duration::from_micros(50), Duration::from_micros(200));
     quick.seeds(0..4, |sim| {
         let (a, r, b) = (sim.node("a"), sim.node("r"), sim.node("b"));
@@ -185,7 +185,7 @@ fn what_new_writers_write_at_once_passes() {
 }
 
 #[test]
-fn what_a_route_had_taken_over_passes_although_the_route_changes() {
+fn samples_taken_by_a_route_pass_although_it_changes() {
     bad_network().seeds(0..3, |sim| {
         let (a, r, b) = (sim.node("a"), sim.node("r"), sim.node("b"));
         let limits = "[limits]\nsamples = 10\n";

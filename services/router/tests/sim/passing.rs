@@ -41,7 +41,7 @@ fn samples_keep_identity_time_and_order_across_instances() {
 }
 
 #[test]
-fn who_comes_late_gets_history_and_the_end_of_a_writer_is_seen() {
+fn a_router_gives_late_joiners_history_and_passes_on_the_end_of_a_writer() {
     bad_network().seeds(10..16, |sim| {
         let (a, r, b) = (sim.node("a"), sim.node("r"), sim.node("b"));
         route(&r, &plain());
@@ -155,7 +155,7 @@ fn a_reader_that_takes_nothing_holds_up_the_writer_at_the_source() {
 
 /// Acknowledged to the source, so that nobody sends it again, but for the router.
 #[test]
-fn what_waits_passes_although_its_writer_has_ended() {
+fn queued_samples_pass_the_router_after_their_writer_has_ended() {
     bad_network().seeds(40..43, |sim| {
         let (a, c, r, b) = (sim.node("a"), sim.node("c"), sim.node("r"), sim.node("b"));
         route(&r, &format!("{}[limits]\nsamples = 10\n", plain()));

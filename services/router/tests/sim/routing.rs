@@ -28,7 +28,7 @@ fn refused(sim: &mut Sim, node: &Node, reader: &DataReader<RouterStatus>, topic:
 }
 
 #[test]
-fn names_are_made_of_what_patterns_caught_and_deny_wins() {
+fn topic_names_are_built_from_captures_and_deny_wins() {
     bad_network().seeds(0..4, |sim| {
         let (a, r, b) = (sim.node("a"), sim.node("r"), sim.node("b"));
         let keys = "topics = [\"sensors/*/value\"]\ndeny_topics = [\"*/test*\"]\npartitions = [\"hall?\"]\n\
@@ -76,7 +76,7 @@ fn filters_and_rates_leave_out_what_they_say() {
 }
 
 #[test]
-fn what_follows_a_dispose_passes_whatever_the_rate() {
+fn a_sample_after_a_disposal_passes_the_rate_limit() {
     for keys in ["only_on_change = true", "one_of = 4"] {
         bad_network().seeds(0..3, |sim| {
             let (a, r, b) = (sim.node("a"), sim.node("r"), sim.node("b"));
@@ -160,7 +160,7 @@ fn coherent_sets_arrive_whole() {
 }
 
 #[test]
-fn what_cannot_survive_is_refused_with_the_reason() {
+fn topics_that_cannot_pass_unchanged_are_refused_with_a_reason() {
     let mut sim = Sim::new(3);
     let (a, r, b) = (sim.node("a"), sim.node("r"), sim.node("b"));
     route(&r, &rule("create = \"both\""));
@@ -177,7 +177,7 @@ struct Other {
 }
 
 #[test]
-fn writers_of_each_kind_have_an_output_and_another_type_is_told() {
+fn writers_of_each_kind_have_an_output_and_another_type_is_reported() {
     bad_network().seeds(0..4, |sim| {
         let (a, r, b) = (sim.node("a"), sim.node("r"), sim.node("b"));
         route(&r, &rule(""));

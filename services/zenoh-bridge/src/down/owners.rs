@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_an_instance_gives_it_up_unless_another_bridge_brings_it() {
+    fn an_owner_gives_up_its_instance_unless_another_bridge_has_it() {
         let (mut owners, instance) = (Owners::default(), InstanceHandle([4; 16]));
         let (one, other) = ((instance, [0; 12]), (instance, [u8::MAX; 12]));
         assert_eq!(owners.former(one, strength(1)), None);
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn remembered_owners_are_bounded() {
         let mut owners = Owners::default();
         for n in 0..=INSTANCES as u32 {
             let mut instance = [0; 16];

@@ -85,7 +85,7 @@ fn the_convention_of_plugin_dds_both_ways() {
 }
 
 #[test]
-fn history_of_plugin_dds_reaches_who_comes_late() {
+fn history_of_plugin_dds_reaches_late_joiners() {
     let place = Place::new("zenoh-dds-history");
     let port = free_port();
     let bridge = bridge(&place, "one", 0, &listening(port));

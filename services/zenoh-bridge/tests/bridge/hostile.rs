@@ -7,7 +7,7 @@ use zenoh::Wait;
 use zenoh::qos::CongestionControl;
 
 #[test]
-fn what_cannot_be_read_is_counted_and_harms_nobody() {
+fn unreadable_zenoh_messages_are_counted_and_skipped() {
     let place = Place::new("zenoh-hostile");
     let port = free_port();
     let routes = format!("{ALL}[limits]\nsample_mib = 1\n");

@@ -96,7 +96,7 @@ fn many_samples_arrive_once_and_in_order() {
 }
 
 #[test]
-fn who_comes_late_gets_the_history_by_instance() {
+fn late_joiners_behind_the_bridge_get_history_by_instance() {
     let place = Place::new("zenoh-late");
     let port = free_port();
     let one = bridge(&place, "one", 0, &listening(port));

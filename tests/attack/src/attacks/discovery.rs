@@ -32,9 +32,9 @@ fn spdp(prefix: GuidPrefix, payload: Vec<u8>) -> Vec<u8> {
 pub(super) fn participants_without_limit(field: &mut Field) -> Result<()> {
     let place = field.bystander()[0];
     field.again(OFTEN, |field, round| {
-        let mut stranger = Participant::at(name(round), place);
-        stranger.lease = dunlin_core::Duration::INFINITE;
-        let bytes = spdp(name(round), stranger.list().finish());
+        let mut unverified = Participant::at(name(round), place);
+        unverified.lease = dunlin_core::Duration::INFINITE;
+        let bytes = spdp(name(round), unverified.list().finish());
         SIDES.iter().for_each(|side| field.send(*side, Channel::Metatraffic, &bytes));
         Ok(())
     })

@@ -58,7 +58,7 @@ pub(super) fn peer_moves_its_reader(field: &mut Field) -> Result<()> {
 
 /// A peer that names the bystander for its data from the beginning.
 pub(super) fn peer_names_a_bystander(field: &mut Field) -> Result<()> {
-    let mut peer = field.stranger()?;
+    let mut peer = field.unverified_peer()?;
     peer.participant.data = field.bystander()[..4].to_vec();
     peer.be_verified(field.left())?;
     peer.announce(peer.reader(1).list().finish(), false);
@@ -118,9 +118,9 @@ pub(super) fn strangers_elsewhere(field: &mut Field) -> Result<()> {
     field.again(Duration::from_millis(2), |field, round| {
         let mut prefix = [9; 12];
         prefix[..8].copy_from_slice(&round.to_le_bytes());
-        let mut stranger = Participant::at(GuidPrefix(prefix), victim);
-        stranger.lease = dunlin_core::Duration::INFINITE;
-        send_announcement(field, &stranger, 1);
+        let mut unverified = Participant::at(GuidPrefix(prefix), victim);
+        unverified.lease = dunlin_core::Duration::INFINITE;
+        send_announcement(field, &unverified, 1);
         Ok(())
     })
 }

@@ -249,7 +249,7 @@ mod tests {
     use super::could_answer;
 
     #[test]
-    fn who_does_not_know_the_writer_cannot_answer_it() {
+    fn a_reader_that_has_not_discovered_the_writer_cannot_acknowledge() {
         let silent = |meetings: &[_]| !could_answer(meetings, 200, 100);
         assert!(silent(&[]));
         assert!(silent(&[(151, None)]), "it may not have heard a question");

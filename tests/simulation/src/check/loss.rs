@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_explains_is_missing() {
+    fn unexplained_losses_are_missing_samples() {
         assert_eq!(Story::new(1..=10).verdict(), (0, 0, vec![]));
         assert_eq!(Story::new((1..=10).filter(|n| *n != 5)).verdict(), (0, 0, vec![5]));
         // A limit alone explains nothing.
@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_history_lets_go_of_its_oldest_while_a_reader_is_inactive_and_of_no_more() {
+    fn a_full_history_releases_only_the_oldest_for_an_inactive_reader() {
         // The last write in that time is number 9, for which there is room once 5 has gone.
         let released = |lacks: &[u64]| {
             let mut story = Story::new((1..=10).filter(|n| !lacks.contains(n)));
@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_released_without_a_write_or_without_a_limit_or_for_late_joiners() {
+    fn history_releases_nothing_without_a_write_a_limit_or_for_late_joiners() {
         let story = |limit: Option<u32>, durable: bool, inactive: Span| {
             let mut story = Story::new(4..=10);
             (story.offered.max_samples, story.offered.durable, story.requested.durable) =
@@ -521,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_had_heard_nothing_need_not_be_told() {
+    fn no_gap_is_due_to_a_reader_that_received_nothing() {
         let mut story = Story::new(6..=10);
         story.offered.max_samples = Some(4);
         story.inactive = vec![(3, Some(95))];
@@ -548,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_of_a_set_that_had_begun_before_they_met_is_not_lost() {
+    fn the_rest_of_a_coherent_set_begun_before_the_match_is_not_lost() {
         // Number 5 is released, which is in a set with 3 and 4.
         let must = |met: Nanos, coherent: bool| {
             let mut story = Story::new((1..=10).filter(|n| *n != 5));
@@ -581,7 +581,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_before_they_met_is_neither_due_nor_lost() {
+    fn samples_written_before_the_match_are_neither_due_nor_lost() {
         let mut story = Story::new(6..=10);
         (story.by_writer, story.by_reader) = (vec![(55, None)], vec![(40, None)]);
         assert_eq!(story.verdict(), (0, 0, vec![]));
@@ -597,7 +597,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_an_instance_that_is_overheard_is_the_first_that_a_volatile_reader_delivers() {
+    fn an_overheard_disposal_may_be_the_first_change_of_a_volatile_reader() {
         let mut story = Story::new(6..=10);
         (story.by_writer, story.by_reader) = (vec![(55, None)], vec![(15, None)]);
         assert_eq!(story.verdict(), (0, 0, vec![]));
@@ -608,7 +608,7 @@ mod tests {
     }
 
     #[test]
-    fn keep_last_and_lifespan_let_go_of_samples_without_a_word() {
+    fn keep_last_and_lifespan_remove_samples_without_a_loss() {
         let mut story = Story::new([1, 2, 9, 10]);
         story.offered.keep_last = Some(2);
         assert_eq!(story.verdict(), (0, 6, vec![]));
@@ -622,7 +622,7 @@ mod tests {
     }
 
     #[test]
-    fn best_effort_readers_are_told_of_holes_exactly() {
+    fn best_effort_readers_count_gaps_exactly() {
         let mut story = Story::new([3, 4, 7, 9]);
         story.requested.reliable = false;
         assert_eq!(story.verdict(), (3, 3, vec![]));
@@ -632,7 +632,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_reader_beside_it_makes_a_best_effort_reader_lose_what_is_behind_all_it_took() {
+    fn a_full_reader_beside_a_best_effort_reader_causes_its_losses() {
         let mut story = Story::new([3, 4, 5]);
         story.requested.reliable = false;
         assert_eq!(story.verdict(), (0, 0, vec![]), "nothing told of the rest");
@@ -657,7 +657,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_history_brings_after_all_was_lost_until_then() {
+    fn samples_received_from_history_later_count_as_lost_until_then() {
         let story = |durable: bool, looks: &[Nanos]| {
             let mut story = Story::new([1, 2, 5, 9, 10]);
             (story.offered.reliable, story.requested.reliable) = (false, false);
@@ -673,7 +673,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_after_the_last_look_of_a_reader_that_is_gone_tells_of_holes_too() {
+    fn samples_received_after_the_last_read_of_a_lost_reader_reveal_losses() {
         let mut story = Story::new([3, 4]);
         story.requested.reliable = false;
         assert_eq!(story.verdict().1, 0, "nothing came behind 4");
@@ -730,7 +730,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_gone_from_the_history_of_a_best_effort_reader_is_lost_to_it_only_where_datagrams_are() {
+    fn samples_removed_from_history_are_lost_to_best_effort_readers_only_under_loss() {
         let mut story = Story::new([]);
         story.received = Received { sessions: 1, ..Received::default() };
         story.changes.iter_mut().zip(0..).for_each(|(change, n)| change.at = 1_000 * MS * n);

@@ -73,7 +73,7 @@ impl Implementation for Dunlin {
             let reader = subscriber.create_datareader(&topic, &reader_qos(open))?;
             let (answers, on_payload) = (answers.clone(), Arc::clone(&on_payload));
             reader.set_listener(
-                move |reader: &DataReader<Octets>| hand_over(reader, answers.as_deref(), &on_payload),
+                move |reader: &DataReader<Octets>| on_data(reader, answers.as_deref(), &on_payload),
                 StatusMask::DATA_AVAILABLE,
             );
             readers.push(reader);
@@ -117,7 +117,7 @@ fn write(writer: &DataWriter<Octets>, payload: &[u8]) -> Result<()> {
     Ok(written?)
 }
 
-fn hand_over(reader: &DataReader<Octets>, answers: Option<&DataWriter<Octets>>, on_payload: &OnPayload) {
+fn on_data(reader: &DataReader<Octets>, answers: Option<&DataWriter<Octets>>, on_payload: &OnPayload) {
     let answer = |payload: &[u8]| match answers {
         Some(writer) => write(writer, payload),
         None => Ok(()),

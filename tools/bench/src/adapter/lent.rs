@@ -95,7 +95,7 @@ impl<T: Frame + Send + Sync> Endpoints<T> {
             let reader = subscriber.create_datareader(&topic, &reader_qos(open))?;
             let (answers, on_payload) = (answers.clone(), Arc::clone(on_payload));
             reader.set_listener(
-                move |reader: &DataReader<T>| hand_over(reader, answers.as_deref(), &on_payload),
+                move |reader: &DataReader<T>| on_data(reader, answers.as_deref(), &on_payload),
                 StatusMask::DATA_AVAILABLE,
             );
             readers.push(reader);
@@ -104,7 +104,7 @@ impl<T: Frame + Send + Sync> Endpoints<T> {
     }
 }
 
-fn hand_over<T: Frame>(reader: &DataReader<T>, answers: Option<&DataWriter<T>>, on_payload: &OnPayload) {
+fn on_data<T: Frame>(reader: &DataReader<T>, answers: Option<&DataWriter<T>>, on_payload: &OnPayload) {
     let answer = |payload: &[u8]| answers.map_or(Ok(()), |writer| lend(writer, payload));
     while let Ok(samples) = reader.take_loaned(BATCH) {
         if samples.is_empty() {

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reader_takes_is_shown_over_the_rate_where_only_the_rate_differs() {
+    fn received_samples_are_charted_over_the_rate() {
         let figures = over_the_rate(&rates(""));
         assert_eq!(figures.len(), 2);
         let svg = figures[0].file();

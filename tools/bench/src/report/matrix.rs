@@ -155,7 +155,7 @@ mod tests {
     use crate::scenario::Scenario;
 
     #[test]
-    fn a_matrix_has_a_column_for_each_payload_and_marks_the_best_that_lost_nothing() {
+    fn a_matrix_marks_the_best_figure_without_losses_in_each_payload_column() {
         let text = "id='x'\nabout='x'\nimplementations=[{name='a',adapter='x'},{name='b',adapter='y'},{name='f',adapter='udp'}]\n\
                     measures=[{kind='throughput',payloads=[16,64,1024]},{kind='discovery'}]";
         let mut run = crate::compare::tests::two(&[], &[]);

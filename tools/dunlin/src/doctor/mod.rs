@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_a_problem_with_an_advice() {
+    fn a_failed_check_is_a_problem_with_advice() {
         let (well, text) = examine(&["network.interfaces=none7"]);
         assert!(!well);
         for words in ["problem", "no interface matches 'none7'", "  do: ", "cannot be joined"] {

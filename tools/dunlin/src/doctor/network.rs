@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_without_an_address_is_told_if_it_is_switched_on() {
+    fn an_ip_version_without_an_address_is_reported_if_enabled() {
         let (mut config, mut interface) = (Config::default(), interface(true, 1500, true));
         let multicast = |config: &Config, interface: &Interface| {
             let mut report = Report::default();

@@ -356,7 +356,7 @@ pub mod tests {
 
     /// Of writers that the reader does not match nothing is known, and of losses nothing where instances are owned.
     #[test]
-    fn what_is_not_known_is_not_told() {
+    fn unknown_rates_and_losses_are_left_blank() {
         let (writer, other) = (Guid::from_bytes([1; 16]), Guid::from_bytes([2; 16]));
         let between = |before: Counts, counts: Counts, is_new: bool| {
             let mut domain = domain();
@@ -397,7 +397,7 @@ pub mod tests {
 
     /// Counters come before what the subscription sees, which tells the rest; each number says whose it is.
     #[test]
-    fn what_participants_tell_comes_first() {
+    fn counters_of_participants_come_before_measured_ones() {
         let mut domain = domain();
         let ids = [1, 2, 3].map(|n| Guid::from_bytes([n; 16]));
         let topic = &mut domain.topics[0];

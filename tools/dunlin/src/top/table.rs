@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_screen_has_fewer_columns_and_eighty_characters_are_enough_for_all() {
+    fn eighty_characters_show_all_columns_and_fewer_show_some() {
         for page in Page::ALL {
             let fitted = page.fitted(&page.rows(&snapshot(), (0, false)));
             assert_eq!(page.visible(&fitted, 80).len(), page.columns().len(), "{page:?}");

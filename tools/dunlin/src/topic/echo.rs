@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_printed_is_counted_by_its_reason() {
+    fn echo_counts_skipped_samples_by_reason() {
         let (nothing, filter) = (ReaderStats::default(), ContentFilterStats::default());
         assert_eq!(Seen::default().skipped(&nothing, &filter), None);
         let seen = Seen { unfit: 2, nameless: 1, ..Seen::default() };

@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_missed_is_told() {
+    fn missed_samples_are_reported_by_measure() {
         let mut window = Window { missed: 3, ..Window::default() };
         window.add(WallTime(0), WallTime(5_000), 8);
         let told = window.line(What::Rate, 1.0);

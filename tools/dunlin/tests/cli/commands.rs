@@ -58,7 +58,7 @@ fn shapes_need_a_terminal_or_a_page() {
 }
 
 #[test]
-fn the_type_of_a_topic_is_told_and_compared() {
+fn the_type_of_a_topic_is_printed_and_compared() {
     let domain = &domain(3);
     let (_one, _) = Background::start(&["shapes", "--web", "0", "-d", domain, "-p", "Square:RED"]);
     let ask = ["type", "-d", domain, "--wait", "1", "Square"];

@@ -108,7 +108,7 @@ fn a_peer_that_cannot_be_connected_to_is_a_problem() {
 }
 
 #[test]
-fn what_quotas_refuse_is_a_problem() {
+fn doctor_reports_entities_refused_by_quotas() {
     let domain = &more_domain(5);
     let lab = participant(domain, "lab", &[]);
     let _writers = [writes(&lab, "One"), writes(&lab, "Two")];

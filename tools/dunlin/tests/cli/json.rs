@@ -8,7 +8,7 @@ fn objects(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn measures_types_and_graphs_are_told_to_programs() {
+fn measures_types_and_graphs_are_printed_as_json() {
     let domain = &domain(14);
     let _shapes =
         Background::start(&["shapes", "--web", "0", "-d", domain, "-p", "Square:RED", "-p", "Square:BLUE"]);
@@ -36,7 +36,7 @@ fn measures_types_and_graphs_are_told_to_programs() {
 }
 
 #[test]
-fn pings_are_told_to_programs() {
+fn pings_are_printed_as_json() {
     let domain = &domain(15);
     let (_answers, line) = Background::start(&["ping", "--answer", "--json", "-d", domain]);
     assert_eq!(objects(&line)[0]["answering_in"].to_string(), *domain);

@@ -22,7 +22,7 @@ fn participant(domain: &str, settings: &[(&str, &str)]) -> DomainParticipant {
 }
 
 #[test]
-fn every_policy_that_differs_from_its_default_is_told() {
+fn every_policy_that_differs_from_its_default_is_listed() {
     let domain = &domain(16);
     let participant = participant(domain, &[]);
     let mut topic_qos = TopicQos::default();
@@ -72,7 +72,7 @@ fn every_policy_that_differs_from_its_default_is_told() {
 }
 
 #[test]
-fn participants_are_told_by_host_with_their_process() {
+fn participants_are_listed_by_host_with_their_process() {
     let domain = &domain(17);
     let _open = participant(domain, &[]);
     let _closed = participant(domain, &[("discovery.announce_process", "false")]);

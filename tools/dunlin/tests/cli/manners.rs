@@ -95,7 +95,7 @@ fn ended(mut child: Child, words: &[&str]) -> Output {
 }
 
 #[test]
-fn every_command_ends_quietly_at_a_closed_pipe_and_says_that_a_disk_is_full() {
+fn every_command_ends_quietly_at_a_closed_pipe_and_names_a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
     let domain = &more_domain(8);
     let _shapes =
@@ -132,7 +132,7 @@ fn every_command_ends_quietly_at_a_closed_pipe_and_says_that_a_disk_is_full() {
 }
 
 #[test]
-fn what_cannot_be_told_ends_nothing() {
+fn commands_survive_a_full_standard_error() {
     let full = || File::options().write(true).open("/dev/full").unwrap();
     let folder = tempfile::tempdir().unwrap();
     let broken = folder.path().join("broken.idl");
@@ -158,7 +158,7 @@ fn told(output: &Output) -> String {
 }
 
 #[test]
-fn a_mistake_is_told_once_and_what_was_meant_with_it() {
+fn an_error_is_printed_once_with_a_suggestion() {
     let domain = &more_domain(9);
     let _shapes =
         Background::start(&["shapes", "--web", "0", "-d", domain, "-p", "Square:RED", "-s", "Circle"]);

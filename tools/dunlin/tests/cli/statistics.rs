@@ -28,7 +28,7 @@ fn best_effort_reader(participant: &DomainParticipant) -> DataReader<SerializedD
 
 /// A process that loses a third of what it sends, with a reliable reader in a process of its own and a best-effort one here.
 #[test]
-fn losses_and_repairs_of_others_are_told_without_subscribing() {
+fn losses_and_repairs_of_others_are_shown_without_subscribing() {
     let domain = &more_domain(7);
     let (_writer, _) = Background::start_in(
         &["shapes", "--web", "0", "-d", domain, "-p", "Square:RED"],

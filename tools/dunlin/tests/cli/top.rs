@@ -10,7 +10,7 @@ fn square(text: &str) -> Option<Value> {
 }
 
 #[test]
-fn rates_are_told_of_what_is_subscribed_to_alone() {
+fn rates_are_shown_of_subscribed_topics_alone() {
     let domain = &domain(7);
     let red = ["shapes", "--web", "0", "-d", domain, "-p", "Square:RED", "-p", "Circle:RED"];
     let blue = ["shapes", "--web", "0", "-d", domain, "-p", "Square:BLUE", "-s", "Square"];

@@ -61,7 +61,7 @@ fn samples_are_echoed_and_measured() {
 }
 
 #[test]
-fn what_is_published_is_echoed_until_its_end() {
+fn published_samples_are_echoed_until_their_instance_ends() {
     let (domain, folder) = (&domain(5), tempfile::tempdir().unwrap());
     let idl = &idl(&folder);
     let publish = ["pub", "/shapes", "-d", domain, "--idl", idl, "--type", "mine::Shape"];

@@ -71,7 +71,7 @@ struct Reading {
 }
 
 #[test]
-fn what_endpoints_announce_decides_whether_types_fit() {
+fn announced_type_information_decides_compatibility() {
     let (domain, folder) = (&domain(13), tempfile::tempdir().unwrap());
     let file = folder.path().join("reading.idl");
     std::fs::write(&file, "@appendable struct Reading { uint32 n; uint32 more; };\n").unwrap();

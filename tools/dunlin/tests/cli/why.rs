@@ -245,7 +245,7 @@ fn check_pairs(domain: &str, cases: &[&Case]) {
 }
 
 #[test]
-fn each_staged_pair_has_its_cause_and_no_other() {
+fn why_names_the_one_cause_of_each_mismatch() {
     let domain = &domain(9);
     let mut stage = Stage::new(domain, &[("durability.without_service", "local")]);
     stage_policies(&mut stage);
@@ -282,7 +282,7 @@ fn types_that_are_not_announced_are_compared_by_name() {
 
 /// Somebody is missing: in another domain, with another tag, beyond a quota, or by another name.
 #[test]
-fn who_is_missing_is_looked_for() {
+fn why_searches_other_domains_tags_and_names_for_a_missing_participant() {
     let here = &domain(11);
     let mut stage = Stage::new(here, &[]);
     let counterparts = |wanted: &'static [&'static str]| move |answer: &Value| all_names(answer) == wanted;
@@ -395,7 +395,7 @@ fn a_participant_without_a_common_transport_is_unreachable() {
 
 /// A pair matches on paper; what its participants send to groups does not arrive where it is asked.
 #[test]
-fn silent_groups_of_a_pair_are_told() {
+fn why_names_silent_multicast_groups() {
     let domain = &more_domain(1);
     let mut stage = Stage::new(domain, &[]);
     stage.both::<Reading, Reading>("Groups", &writing(), &reading());
@@ -414,7 +414,7 @@ fn silent_groups_of_a_pair_are_told() {
 
 /// A pair matches; but there is somebody who does not answer, and may write or read the topic too.
 #[test]
-fn who_does_not_answer_is_told_although_all_pairs_match() {
+fn why_names_a_silent_participant_although_all_pairs_match() {
     let domain = &more_domain(2);
     let mut stage = Stage::new(domain, &[]);
     stage.both::<Reading, Reading>("Haunted", &writing(), &reading());

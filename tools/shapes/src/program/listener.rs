@@ -107,7 +107,7 @@ mod tests {
 
     /// No option of the program leads to this line: a writer that has to assert itself does not.
     #[test]
-    fn a_writer_that_does_not_assert_itself_is_told_on_both_sides() {
+    fn a_writer_without_liveliness_assertion_is_reported_on_both_sides() {
         let (sender, lines) = channel();
         let output = Output::new(Lines(sender), &Stop::default());
         let mut config = Config::default();

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_listeners_tell_is_bounded_and_harmless() {
+    fn listener_output_is_bounded_and_free_of_control_characters() {
         let (permit, permits) = channel();
         let (lines, written) = channel();
         let output = Output::new(Reluctant(permits, lines), &Stop::default());

@@ -175,7 +175,7 @@ fn a_set_of_a_new_writer_whose_publisher_crashes_is_whole_or_not_there() {
 
 /// Those who have no reader for a writer, or ignore it, know of it all the same and do not wait.
 #[test]
-fn a_writer_that_nobody_here_listens_to_keeps_nobody_waiting() {
+fn coherent_sets_do_not_wait_for_a_writer_without_a_local_reader() {
     for ignores in [false, true] {
         let mut sim = Sim::new(3);
         let mut stage = stage(&mut sim, if ignores { &TOPICS } else { &TOPICS[..2] }).unwrap();

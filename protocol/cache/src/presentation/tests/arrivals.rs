@@ -4,7 +4,7 @@ use super::*;
 
 /// A damaged change claims that its set began far behind all that the publisher has written: no answer ever says so.
 #[test]
-fn who_cannot_come_as_far_as_a_change_says_is_asked_ever_less_often() {
+fn a_group_sequence_number_never_reached_is_requested_ever_less_often() {
     let mut waiting = with_streams(2);
     offer(&mut waiting, 1, place(1, 5_000_000, None, false));
     let ask =
@@ -20,9 +20,9 @@ fn who_cannot_come_as_far_as_a_change_says_is_asked_ever_less_often() {
 
 /// One writer to two readers of a subscriber, one of which can be asked for what it lacks.
 #[test]
-fn what_a_reader_had_that_is_gone_does_not_count_for_another() {
+fn changes_of_a_deleted_reader_do_not_complete_the_set_of_another() {
     for deleted in [true, false] {
-        let (mut waiting, mut shown) = (Presentation::new(10_000, PATIENCE), Shown::default());
+        let (mut waiting, mut shown) = (Presentation::new(10_000, MAX_WAIT), Shown::default());
         let to = |n: u8| Stream { reader: reader(n), ..stream(1) };
         waiting.matched(to(1), true, false, true);
         waiting.matched(to(2), false, false, true);
@@ -44,8 +44,8 @@ fn what_a_reader_had_that_is_gone_does_not_count_for_another() {
 
 /// A durable reader that has met its writer again is sent again what waits already.
 #[test]
-fn what_comes_again_while_it_waits_counts_for_one_reader() {
-    let (mut waiting, mut shown) = (Presentation::new(10_000, PATIENCE), Shown::default());
+fn a_change_received_twice_in_a_waiting_set_counts_once() {
+    let (mut waiting, mut shown) = (Presentation::new(10_000, MAX_WAIT), Shown::default());
     let to = |n: u8| Stream { reader: reader(n), ..stream(1) };
     (1..=2).for_each(|n| waiting.matched(to(n), true, true, true));
     let begin = place(1, 1, Some((1, 1)), false);
@@ -63,7 +63,7 @@ fn what_comes_again_while_it_waits_counts_for_one_reader() {
 #[test]
 fn a_set_is_not_whole_that_a_reader_lost_its_writer_in() {
     for (had, both) in [(1, false), (1, true), (2, false), (2, true)] {
-        let (mut waiting, mut shown) = (Presentation::new(10_000, PATIENCE), Shown::default());
+        let (mut waiting, mut shown) = (Presentation::new(10_000, MAX_WAIT), Shown::default());
         let to = |n: u8| Stream { reader: reader(n), ..stream(1) };
         (1..=2).for_each(|n| waiting.matched(to(n), true, false, true));
         for (n, sn) in (1..=had).map(|sn| (1, sn)).chain((1..=4).map(|sn| (2, sn))) {
@@ -107,7 +107,7 @@ fn a_coherent_set_whose_end_is_lost_is_given_up_although_nothing_follows() {
 
 /// All writers that somebody here listens to are deleted in the middle of a set, and the publisher goes on with a new one.
 #[test]
-fn a_coherent_set_stays_torn_when_a_writer_that_is_created_later_goes_on_with_it() {
+fn a_torn_coherent_set_stays_torn_for_a_later_writer() {
     let (mut waiting, mut shown) = (with_streams(1), Shown::default());
     let set = |waiting: &mut Presentation<i64>, n: u8, [sn, number, first]: [i64; 3]| {
         offer(waiting, n, place(sn, number, Some((sn, first)), false));

@@ -27,7 +27,7 @@ fn changes_lost_before_anything_of_their_writer_arrives_are_missing_from_the_set
 
 /// All writers of a publisher are lost while a set waits, and one of them is deleted meanwhile. The others send their history again.
 #[test]
-fn what_was_known_before_all_writers_were_lost_does_not_complete_their_history() {
+fn group_history_known_before_all_writers_were_lost_does_not_complete_it() {
     let (mut waiting, mut shown) = (with_streams(2), Shown::default());
     know(&mut waiting, 2);
     let place = |sn, number, end, n| Place { writers: first(n), ..place(sn, number, Some((1, 1)), end) };

@@ -65,7 +65,7 @@ fn known(net: &Net, node: usize) -> BTreeSet<usize> {
 
 /// What leaves in good order is missed at once by those on either side of the daemon, long before its lease ends.
 #[test]
-fn who_leaves_is_missed_at_once_behind_a_daemon() {
+fn a_goodbye_passes_the_daemon_at_once() {
     let mut net = net();
     net.start();
     net.run_for(secs(5));
@@ -129,7 +129,7 @@ fn a_daemon_knows_patterns_of_partitions() {
 
 /// What is written directly goes from the daemon to the readers of its own host alone, and answers go to the writer itself.
 #[test]
-fn neither_what_is_written_directly_nor_the_answers_pass_both_daemons() {
+fn direct_data_and_its_acknacks_do_not_pass_both_daemons() {
     for direct in [false, true] {
         let mut writes = program(1, 0);
         writes.property.values.push((DIRECT_WRITE_PROPERTY.to_string(), DIRECT_WRITE.to_string()));
@@ -160,7 +160,7 @@ fn neither_what_is_written_directly_nor_the_answers_pass_both_daemons() {
 
 /// It says where it takes answers by way of its daemon, in announcements that are believed; its ports are not those of the daemon.
 #[test]
-fn who_writes_directly_is_heard_from_its_own_address_too() {
+fn a_direct_writer_is_accepted_from_its_own_address() {
     for direct in [false, true] {
         let mut writes = program(1, 0);
         writes.source_ports = [40_000, 0, 0, 0];

@@ -57,7 +57,7 @@ fn matching_survives_loss() {
 }
 
 #[test]
-fn late_participants_learn_what_there_is_but_not_what_was() {
+fn late_participants_get_sedp_of_current_endpoints_only() {
     let mut net = Net::new((0..2).map(config));
     net.with(0, |d, now, out, _| d.start(now, out));
     net.add_writer(0, DataWriterQos::default());

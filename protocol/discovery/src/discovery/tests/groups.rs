@@ -98,7 +98,7 @@ fn ignored_writers_are_forgotten_when_their_removal_can_be_lost() {
 
 /// All writers of a participant are looked through for each of these.
 #[test]
-fn a_publisher_is_told_of_only_if_its_writers_change() {
+fn a_publisher_is_reported_only_if_its_writers_change() {
     let mut net = started(2);
     let update = |net: &mut Net, group, data: u8| {
         let publisher_qos = PublisherQos::default().presentation(PresentationAccessScope::Group, true, true);

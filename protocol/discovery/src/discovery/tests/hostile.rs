@@ -162,7 +162,7 @@ fn removals_may_carry_only_a_key_hash() {
 }
 
 #[test]
-fn nobody_speaks_for_another() {
+fn an_announcement_with_a_foreign_guid_prefix_is_refused() {
     let mut net = matched();
     let unverified = prefix(7);
     // An unverified participant announces, removes and describes somebody else.
@@ -188,7 +188,7 @@ fn nobody_speaks_for_another() {
 }
 
 #[test]
-fn an_announcement_that_the_goodbye_overtook_brings_nobody_back() {
+fn an_spdp_announcement_overtaken_by_its_goodbye_does_not_rediscover() {
     let mut net = matched();
     net.with(0, |d, now, out, _| d.shutdown(now, out));
     net.run_for(2 * DELAY);
@@ -231,7 +231,7 @@ fn an_announcement_that_the_goodbye_overtook_brings_nobody_back() {
 
 /// Anybody can say goodbye in the name of somebody who is not there yet, with any number and as often as he likes.
 #[test]
-fn a_forged_goodbye_does_not_keep_a_newcomer_away() {
+fn a_forged_goodbye_does_not_prevent_discovery_of_a_new_participant() {
     let mut net = matched();
     net.events(1);
     let mut arrivals = vec![];
@@ -397,7 +397,7 @@ fn endpoints_of_an_unverified_participant_are_ignored_until_it_is_verified() {
 }
 
 #[test]
-fn data_goes_only_where_a_participant_answers() {
+fn data_goes_only_to_verified_locators() {
     let mut net = matched();
     let peer = prefix(7);
     let victim = unicast(66, 7411);
@@ -431,7 +431,7 @@ fn data_goes_only_where_a_participant_answers() {
 }
 
 #[test]
-fn unverified_participants_of_one_source_replace_each_other_and_nobody_else() {
+fn unverified_participants_evict_only_those_of_the_same_source() {
     let mut few = config(1);
     few.quotas.max_unverified_per_source = 3;
     let mut net = Net::new([config(0), few]);
@@ -454,7 +454,7 @@ fn unverified_participants_of_one_source_replace_each_other_and_nobody_else() {
 }
 
 #[test]
-fn a_participant_that_never_answers_is_soon_forgotten() {
+fn an_unverified_participant_that_never_answers_is_removed_early() {
     let mut net = matched();
     let unverified = prefix(7);
     // Without a lease of its own the standard's is taken: 100 s.

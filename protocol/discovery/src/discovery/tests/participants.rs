@@ -5,11 +5,11 @@ use alloc::{string::ToString, vec, vec::Vec};
 use dunlin_core::Duration;
 
 use super::net::*;
-use crate::Trouble;
+use crate::DiscoveryProblem;
 use dunlin_qos::Property;
 
 #[test]
-fn two_participants_find_each_other_at_once() {
+fn two_participants_discover_each_other_at_once() {
     let mut net = Net::new([config(0), config(1)]);
     net.with(0, |d, now, out, _| d.start(now, out));
     net.run_for(millis(1550));
@@ -28,7 +28,7 @@ fn two_participants_find_each_other_at_once() {
 }
 
 #[test]
-fn the_start_is_a_row_of_quick_announcements() {
+fn spdp_announcements_are_frequent_at_the_start() {
     let mut net = Net::new([config(0)]);
     net.start();
     net.run_for(millis(450));
@@ -88,7 +88,9 @@ fn groups_that_stay_silent_are_not_used() {
     assert_eq!(groups(&mut net), (true, vec![unicast(1, 7411)], vec![]));
     let told = |net: &Net| {
         let troubles = net.nodes[0].fx.iter();
-        troubles.filter(|fx| matches!(fx, DiscoveryEffect::Trouble(Trouble::GroupsSilent(_)))).count()
+        troubles
+            .filter(|fx| matches!(fx, DiscoveryEffect::DiscoveryProblem(DiscoveryProblem::GroupsSilent(_))))
+            .count()
     };
     assert_eq!(told(&net), 1, "and once");
     net.nodes[1].joined = true;
@@ -127,7 +129,7 @@ fn a_participant_out_of_reach_of_multicast_discovers_endpoints() {
 }
 
 #[test]
-fn silence_ends_a_lease_and_a_sign_of_life_renews_it() {
+fn a_lease_expires_in_silence_and_any_message_renews_it() {
     let mut net = Net::new([config(0), config(1)]);
     net.add_writer(0, Default::default());
     net.add_reader(1, Default::default());
@@ -323,7 +325,7 @@ fn ignored_participants_do_not_come_back() {
 /// Who asks for an endless lease is sent nothing for ever only because it has done so once.
 #[test]
 #[cfg_attr(miri, ignore = "an hour")]
-fn nobody_is_known_for_ever_without_a_sign_of_life() {
+fn an_infinite_lease_ends_without_a_sign_of_life() {
     let endless = DiscoveryConfig { lease_duration: Duration::INFINITE, ..config(1) };
     let mut net = Net::new([config(0), endless]);
     net.start();

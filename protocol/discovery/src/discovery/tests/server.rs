@@ -44,7 +44,7 @@ fn add_reader_of(net: &mut Net, node: usize, topic: &str) {
 }
 
 #[test]
-fn those_with_a_topic_in_common_find_each_other_and_nobody_else() {
+fn a_discovery_server_introduces_only_participants_with_a_common_topic() {
     let mut net = net(1, 4);
     net.add_writer(1, Default::default());
     net.add_reader(2, Default::default());
@@ -82,7 +82,7 @@ fn loss_delays_introductions_and_prevents_none() {
 }
 
 #[test]
-fn who_wants_to_know_everybody_does() {
+fn a_participant_that_asks_a_discovery_server_for_all_learns_of_all() {
     let mut net = net(1, 3);
     let everything = [(INTEREST_PROPERTY.to_string(), INTEREST_EVERYTHING.to_string())];
     let property = Property { values: everything.into() };
@@ -99,7 +99,7 @@ fn who_wants_to_know_everybody_does() {
 }
 
 #[test]
-fn nobody_notices_that_a_server_dies_or_comes_back() {
+fn matches_survive_the_death_and_restart_of_a_discovery_server() {
     let mut net = net(2, 2);
     net.add_writer(2, Default::default());
     net.add_reader(3, Default::default());
@@ -126,7 +126,7 @@ fn nobody_notices_that_a_server_dies_or_comes_back() {
 }
 
 #[test]
-fn who_dies_is_not_kept_alive_by_introductions() {
+fn introductions_do_not_renew_the_lease_of_a_dead_participant() {
     let mut net = net(1, 2);
     net.add_writer(1, Default::default());
     net.add_reader(2, Default::default());
@@ -160,7 +160,7 @@ fn introductions_are_repeated() {
 }
 
 #[test]
-fn a_server_passes_on_nobody_who_has_not_shown_where_it_is() {
+fn a_discovery_server_introduces_no_unverified_participant() {
     let mut net = net(1, 2);
     net.add_writer(1, Default::default());
     net.add_reader(2, Default::default());
@@ -174,7 +174,7 @@ fn a_server_passes_on_nobody_who_has_not_shown_where_it_is() {
 
 /// Datagrams for each participant do not grow with the number of participants.
 #[test]
-fn the_cost_for_each_is_flat() {
+fn discovery_server_traffic_per_client_is_constant() {
     let cost = |clients: usize| {
         let mut net = net(1, clients);
         for node in 1..=clients {
@@ -194,7 +194,7 @@ fn the_cost_for_each_is_flat() {
 
 /// Where an introduction came from says nothing about who is introduced; what comes directly does.
 #[test]
-fn who_was_introduced_is_judged_anew_by_what_it_says_itself() {
+fn an_introduced_participant_is_updated_by_its_own_announcement() {
     let mut net = net(1, 2);
     net.add_writer(1, Default::default());
     net.add_reader(2, Default::default());
@@ -238,7 +238,7 @@ fn both_move(verify_places: bool, gap: u64, within: u64) {
 }
 
 #[test]
-fn two_that_move_at_the_same_time_are_told_where_each_is() {
+fn a_discovery_server_passes_on_new_addresses_of_two_moving_clients() {
     for gap in [0, millis(1), millis(20), millis(150)] {
         both_move(false, gap, millis(500));
         both_move(true, gap, secs(3));
@@ -247,7 +247,7 @@ fn two_that_move_at_the_same_time_are_told_where_each_is() {
 
 /// What a server queues is due at once. It does not take that for a timer that comes late, as if it had stood still itself.
 #[test]
-fn a_server_forgets_who_is_silent_while_it_introduces_others() {
+fn a_discovery_server_ends_leases_while_it_introduces_others() {
     let mut net = net(1, 3);
     net.add_writer(1, Default::default());
     net.add_reader(2, Default::default());

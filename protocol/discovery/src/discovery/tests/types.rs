@@ -227,7 +227,7 @@ fn types_match_by_name_at_once_without_type_lookup_endpoints() {
 }
 
 #[test]
-fn a_type_is_told_to_whoever_asks_and_forgotten_with_its_participant() {
+fn type_lookup_requests_are_answered_and_types_forgotten_with_their_participant() {
     let mut net = pair([config(0), config(1)]);
     writes(&mut net, 0, NEW);
     net.run_for(secs(1));
@@ -247,7 +247,7 @@ fn a_type_is_told_to_whoever_asks_and_forgotten_with_its_participant() {
 }
 
 #[test]
-fn quotas_bound_what_a_participant_tells() {
+fn quotas_bound_the_type_objects_of_a_participant() {
     let quotas = Quotas { max_type_object_octets_per_participant: 100, ..Quotas::default() };
     let mut net = pair([config(0), DiscoveryConfig { quotas, ..config(1) }]);
     writes(&mut net, 0, NEW);
@@ -262,7 +262,7 @@ fn quotas_bound_what_a_participant_tells() {
 
 #[test]
 #[cfg_attr(miri, ignore = "two hundred structures of IDL")]
-fn large_types_are_announced_and_told_in_parts() {
+fn large_types_are_announced_and_sent_in_parts() {
     let nested: alloc::string::String =
         (0..200).map(|n| alloc::format!("@nested struct S{n} {{ long long_member_name_{n}; }};")).collect();
     let members: alloc::string::String = (0..200).map(|n| alloc::format!("S{n} m{n};")).collect();
@@ -277,7 +277,7 @@ fn large_types_are_announced_and_told_in_parts() {
 }
 
 #[test]
-fn who_was_never_forgotten_understands_the_next_question() {
+fn type_lookup_works_after_a_lease_expired_on_one_side_alone() {
     let mut net = pair([config(0), config(1)]);
     writes(&mut net, 0, NEW);
     net.run_for(secs(1));
@@ -311,7 +311,7 @@ fn grouped(net: &mut Net, node: usize, idl: &str) -> Guid {
 }
 
 #[test]
-fn writers_of_a_publisher_are_known_once_their_types_are_and_also_if_they_are_ignored() {
+fn group_writers_count_as_discovered_once_their_types_are_known() {
     let mut net = pair([config(0), config(1)]);
     reads(&mut net, 1, NEW, ALLOW());
     net.run_for(secs(1));

@@ -4,7 +4,7 @@ use super::super::Reassembly;
 use super::super::passed_over::PassedOver;
 use super::super::store::OutOfOrder;
 use crate::count::CountFilter;
-use crate::lazy::{Blank, Lazy};
+use crate::lazy::{Lazy, StaticDefault};
 use crate::timing::earliest;
 use dunlin_core::{Duration, MonoTime, SequenceNumber, SnRanges};
 
@@ -99,8 +99,8 @@ pub(in crate::reader) struct EchoGate {
     sent: u32,
 }
 
-impl Blank for EchoGate {
-    const BLANK: &'static Self = &Self { since: MonoTime(0), sent: 0 };
+impl StaticDefault for EchoGate {
+    const STATIC_DEFAULT: &'static Self = &Self { since: MonoTime(0), sent: 0 };
 }
 
 impl EchoGate {

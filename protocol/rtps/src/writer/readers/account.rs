@@ -2,7 +2,7 @@
 //! that asks for everything again and again, or a forger in its name, would otherwise make a writer send without end.
 
 use super::log::RepairLog;
-use crate::lazy::Blank;
+use crate::lazy::StaticDefault;
 use dunlin_core::{Duration, MonoTime, SequenceNumber, SnRange, SnRanges};
 
 /// So often a change may be repaired for one reader at any speed: enough where nine of ten datagrams are lost.
@@ -31,8 +31,8 @@ pub(crate) struct RepairAccount {
     paid_at: MonoTime,
 }
 
-impl Blank for RepairAccount {
-    const BLANK: &'static Self = &Self {
+impl StaticDefault for RepairAccount {
+    const STATIC_DEFAULT: &'static Self = &Self {
         log: RepairLog::new(),
         granted: SnRanges::new(),
         anew_at: None,
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_acknowledged_is_paid_for_again_once_in_a_while() {
+    fn repair_credit_for_acknowledged_changes_returns_slowly() {
         let mut account = RepairAccount::default();
         let given = |account: &mut RepairAccount, now| {
             account.acknowledged(SequenceNumber(5));

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_repaired_together_is_one_range_however_much_it_is() {
+    fn repairs_sent_together_are_one_range() {
         let mut repaired = RepairLog::default();
         let suppressed = |log: &RepairLog, sn, fragment| {
             log.suppressed_until(at(1), SequenceNumber(sn), fragment, NEAR).is_some()
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_repaired_again_waits_for_itself() {
+    fn a_repeated_repair_suppresses_only_its_own_fragments() {
         let (sn, mut repaired) = (SequenceNumber(5), RepairLog::default());
         (1..=9).for_each(|number| _ = repaired.note(at(0), sn, number));
         assert!(repaired.note(at(10), sn, 4) && repaired.note(at(10), sn, 5));

@@ -3,7 +3,7 @@
 mod account;
 mod flow;
 mod log;
-mod passage;
+mod long_datagram_path;
 mod path_room;
 mod proxy;
 mod requests;
@@ -14,12 +14,12 @@ mod silence;
 pub(crate) use account::RepairAccount;
 pub(crate) use flow::Flow;
 pub(crate) use log::{Suppression, WHOLE};
-pub(in crate::writer) use passage::{Passages, Question};
-pub(crate) use proxy::{Form, MAX_KEPT, ReaderProxy, Separation, Standing, Terms};
+pub(in crate::writer) use long_datagram_path::{LongDatagramPaths, Question};
+pub(crate) use proxy::{Form, MAX_KEPT, ReaderProxy, ReaderState, Separation, Terms};
 pub(crate) use requests::{FragmentRequest, MAX_REQUEST_INTERVALS, Requests};
 pub(crate) use round_trip::RoundTrip;
 pub(crate) use silence::Silence;
-pub(in crate::writer) use silence::{Lacking, Patience};
+pub(in crate::writer) use silence::{InactivityWait, Lacking};
 
 use crate::proxy_index::ProxyIndex;
 use crate::remembered::{Life, Remembered};
@@ -35,7 +35,7 @@ use routes::Routes;
 ///
 /// Order of calls: [`vacancy`](Self::vacancy) and [`insert`](Self::insert) for a new reader, [`acknowledge`](Self::acknowledge)
 /// for what it has received, [`remove`](Self::remove) at its end. After that, and after a change through
-/// [`get_mut`](Self::get_mut) to locators or standing: [`refresh`](Self::refresh). Before [`routes`](Self::routes):
+/// [`get_mut`](Self::get_mut) to locators or state: [`refresh`](Self::refresh). Before [`routes`](Self::routes):
 /// [`refresh_routes`](Self::refresh_routes).
 #[derive(Debug, Default)]
 pub(super) struct Readers {
@@ -173,7 +173,7 @@ impl Readers {
     pub(super) fn insert(&mut self, slot: ProxyIndex, proxy: ReaderProxy) {
         debug_assert_eq!(self.vacancy(proxy.guid()), Some(slot), "sorted by GUID, each once");
         self.routes.outdate();
-        if proxy.standing != Standing::CatchingUp {
+        if proxy.state != ReaderState::CatchingUp {
             self.inline_qos_expected |= proxy.cfg.expects_inline_qos;
             self.reliable_count = self.reliable_count.saturating_add(usize::from(proxy.reliable));
         }
@@ -260,7 +260,7 @@ impl Readers {
     /// Whether a reader is still being sent the history before new data.
     #[inline]
     pub(super) fn catch_up(&self) -> bool {
-        self.iter().any(|proxy| proxy.standing == Standing::CatchingUp)
+        self.iter().any(|proxy| proxy.state == ReaderState::CatchingUp)
     }
 
     /// The only reader that the change that is just leaving is meant for; `None` if there are none or several.
@@ -334,7 +334,7 @@ impl Readers {
             return None;
         }
         let proxy = self.get_mut(index).filter(|proxy| proxy.has_returned())?;
-        proxy.standing = Standing::Active;
+        proxy.state = ReaderState::Active;
         let guid = proxy.guid();
         self.count_lagging();
         Some(guid)
@@ -345,7 +345,7 @@ impl Readers {
     }
 
     fn count_lagging(&mut self) {
-        self.lagging = self.iter().filter(|proxy| proxy.standing.is_lagging()).count();
+        self.lagging = self.iter().filter(|proxy| proxy.state.is_lagging()).count();
         self.refresh_active();
     }
 

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn it_doubles_until_answers_take_longer() {
+    fn the_send_window_doubles_until_round_trips_grow() {
         let mut path = PathRoom::default();
         let mut room = 0;
         for round in 1..=5 {

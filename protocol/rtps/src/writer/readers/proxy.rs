@@ -21,7 +21,7 @@ const REPLY_INTERVAL: Duration = Duration::from_millis(1);
 
 /// What a reader is sent, and whether the writer waits for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Standing {
+pub(crate) enum ReaderState {
     /// A best-effort reader that is still being sent the history: it gets new data behind that, not beside it.
     CatchingUp,
     /// It is sent new data. If it acknowledges, the writer waits for that.
@@ -32,7 +32,7 @@ pub(crate) enum Standing {
     Returning,
 }
 
-impl Standing {
+impl ReaderState {
     /// Whether the writer does not wait for a reader although it acknowledges.
     pub(crate) fn is_lagging(self) -> bool {
         matches!(self, Self::Silent | Self::Returning)
@@ -69,7 +69,7 @@ pub(crate) struct ReaderProxy {
     pub(crate) cfg: ReaderProxyConfig,
     /// Both sides are reliable.
     pub(crate) reliable: bool,
-    pub(crate) standing: Standing,
+    pub(crate) state: ReaderState,
 
     // Where it starts
     /// Changes up to here are not for this reader: they were written before it came.
@@ -121,7 +121,7 @@ impl ReaderProxy {
         Self {
             cfg,
             reliable,
-            standing: Standing::Active,
+            state: ReaderState::Active,
             start,
             start_known: start < SequenceNumber::FIRST,
             history_end: start,
@@ -287,13 +287,13 @@ impl ReaderProxy {
     /// Whether a repair of a change for another reader may serve this one as well. Fragments may leave bit by bit: a
     /// best-effort reader would be sent the next change meanwhile, and give up this one.
     pub(crate) fn shares(&self, now: MonoTime, sn: SequenceNumber, form: Form) -> bool {
-        self.wants(now, sn) && (form == Form::Data || self.standing != Standing::CatchingUp)
+        self.wants(now, sn) && (form == Form::Data || self.state != ReaderState::CatchingUp)
     }
 
     /// Whether a best-effort reader that is given the history would pass over what it is still to get before this change, and
     /// count it as lost.
     fn would_jump_to(&self, sn: SequenceNumber) -> bool {
-        self.standing == Standing::CatchingUp && self.requests.whole.first().is_some_and(|first| first < sn)
+        self.state == ReaderState::CatchingUp && self.requests.whole.first().is_some_and(|first| first < sn)
     }
 
     /// Whether the reader would take a change for new that was written before it came: a best-effort reader takes
@@ -310,7 +310,7 @@ impl ReaderProxy {
 
     /// Whether HEARTBEATs to all ask it for changes up to `last`; an inactive reader is asked on its own.
     pub(crate) fn is_asked(&self, last: SequenceNumber) -> bool {
-        self.standing != Standing::Silent && self.needs_heartbeat(last)
+        self.state != ReaderState::Silent && self.needs_heartbeat(last)
     }
 
     /// Whether it has everything up to `last` and asks for nothing, as far as it acknowledges at all.
@@ -321,12 +321,12 @@ impl ReaderProxy {
 
     /// Whether the writer keeps changes until it has acknowledged them.
     pub(crate) fn is_waited_for(&self) -> bool {
-        self.reliable && self.standing == Standing::Active
+        self.reliable && self.state == ReaderState::Active
     }
 
     /// Whether new data goes to it.
     pub(crate) fn is_sent_new_data(&self) -> bool {
-        !matches!(self.standing, Standing::CatchingUp | Standing::Silent)
+        !matches!(self.state, ReaderState::CatchingUp | ReaderState::Silent)
     }
 
     /// Whether the change that is just leaving is meant for it.
@@ -337,7 +337,7 @@ impl ReaderProxy {
     /// Whether it was inactive and has caught up.
     pub(crate) fn has_returned(&self) -> bool {
         let to = self.silence.as_ref().map(|silence| silence.return_to);
-        self.standing == Standing::Returning && to.is_none_or(|to| self.acked >= to)
+        self.state == ReaderState::Returning && to.is_none_or(|to| self.acked >= to)
     }
 
     /// Whether a change, or a fragment of it, was sent to it again already, or may have been.
@@ -365,7 +365,7 @@ impl ReaderProxy {
 
     /// Whether a HEARTBEAT behind one that asks it something keeps it from answering.
     pub(crate) fn delays_answers(&self) -> bool {
-        self.reliable && self.standing != Standing::Silent && self.cfg.vendor.does(Behaviour::DelaysAnswers)
+        self.reliable && self.state != ReaderState::Silent && self.cfg.vendor.does(Behaviour::DelaysAnswers)
     }
 
     /// It asks for a HEARTBEAT.

@@ -1,7 +1,7 @@
 //! RTPS 2.5 §8.4.9.2 "RTPS ReaderProxy", requested_changes: what one reader asked for.
 
 use super::log::{RepairLog, Suppression, WHOLE};
-use crate::lazy::Blank;
+use crate::lazy::StaticDefault;
 use crate::timing::{arm, earliest, is_due};
 use alloc::vec::Vec;
 use dunlin_core::{FragmentNumberSet, Locator, MonoTime, SequenceNumber, SnRange, SnRanges};
@@ -37,8 +37,8 @@ pub(crate) struct Requests {
     pub(crate) due: Option<MonoTime>,
 }
 
-impl Blank for Requests {
-    const BLANK: &'static Self = &Self {
+impl StaticDefault for Requests {
+    const STATIC_DEFAULT: &'static Self = &Self {
         whole: SnRanges::new(),
         next_fragment: 0,
         group: None,
@@ -187,7 +187,7 @@ mod tests {
 
     /// A reader that gets fragments slowly asks for what is still missing again and again, each time from a later one on.
     #[test]
-    fn what_a_reader_asks_for_again_is_wanted_once() {
+    fn overlapping_nack_frags_request_each_fragment_once() {
         let suppression = Suppression { least: Duration::from_millis(2), round_trip: Duration::ZERO };
         let (mut requests, log, now) = (Requests::default(), RepairLog::new(), MonoTime(5));
         let wanted = |requests: &Requests| -> Vec<u32> {

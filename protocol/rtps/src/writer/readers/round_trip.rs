@@ -5,7 +5,7 @@
 //! first repair hardly ever: only when the change was late, not lost. What had to wait for a repair may only lower the
 //! estimate, because how long that took depends on the estimate itself.
 
-use crate::lazy::{Blank, Lazy};
+use crate::lazy::{Lazy, StaticDefault};
 use dunlin_core::{Duration, MonoTime, SequenceNumber, SequenceNumberSet};
 
 /// A measurement that takes longer is given up.
@@ -36,8 +36,8 @@ struct Exact {
     nearest: Option<Duration>,
 }
 
-impl Blank for Exact {
-    const BLANK: &'static Self = &Self { least: [None; 2], span_since: MonoTime(0), nearest: None };
+impl StaticDefault for Exact {
+    const STATIC_DEFAULT: &'static Self = &Self { least: [None; 2], span_since: MonoTime(0), nearest: None };
 }
 
 /// The distance of one reader.
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waited_for_a_repair_only_lowers_the_estimate() {
+    fn an_acknack_after_a_repair_only_lowers_the_round_trip_estimate() {
         let mut round_trip = RoundTrip::default();
         let mut waited = |took: u64| {
             round_trip.sent(at(1000), SequenceNumber(5));

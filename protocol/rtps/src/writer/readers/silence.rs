@@ -28,7 +28,7 @@ pub(in crate::writer) enum Lacking {
 
 /// Whether to wait for a reader that does not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::writer) enum Patience {
+pub(in crate::writer) enum InactivityWait {
     /// Until then.
     Until(MonoTime),
     /// Until then, and to ask it now for the last time.
@@ -68,18 +68,18 @@ impl Silence {
         since: MonoTime,
         after: Duration,
         grace: Duration,
-    ) -> Patience {
+    ) -> InactivityWait {
         let end = since.plus(after);
         if let Some(at) = self.last_call {
             let end = at.plus(grace).max(end);
-            return if end > now { Patience::Until(end) } else { Patience::Over };
+            return if end > now { InactivityWait::Until(end) } else { InactivityWait::Over };
         }
         let call_at = MonoTime(end.0.saturating_sub(u64::try_from(grace.as_nanos()).unwrap_or(0)));
         if call_at > now {
-            return Patience::Until(call_at);
+            return InactivityWait::Until(call_at);
         }
         self.last_call = Some(now);
-        Patience::LastCall(now.plus(grace).max(end))
+        InactivityWait::LastCall(now.plus(grace).max(end))
     }
 
     /// The reader is inactive from now on, and asked again at once, then after twice that long each time.

@@ -77,7 +77,7 @@ fn counting_the_slowest_gives_what_looking_at_all_gives() {
 fn an_inactive_reader_is_waited_for_again_when_it_has_caught_up() {
     let mut readers = readers([1, 2]);
     acknowledge(&mut readers, 2, 9);
-    readers.get_mut(at(0)).unwrap().standing = Standing::Silent;
+    readers.get_mut(at(0)).unwrap().state = ReaderState::Silent;
     readers.refresh();
     assert_eq!((readers.lagging(), readers.acked_by_active()), (1, Some(SequenceNumber(9))));
     assert_eq!(readers.acked(), Some(SequenceNumber::ZERO));
@@ -85,7 +85,7 @@ fn an_inactive_reader_is_waited_for_again_when_it_has_caught_up() {
     assert_eq!(readers.routes(), [host(reader_guid(2).prefix)], "it is sent no new data");
 
     let returning = readers.get_mut(at(0)).unwrap();
-    returning.standing = Standing::Returning;
+    returning.state = ReaderState::Returning;
     returning.silence = Some(Box::default());
     returning.silence.as_mut().unwrap().return_to = SequenceNumber(7);
     readers.refresh();
@@ -100,12 +100,12 @@ fn an_inactive_reader_is_waited_for_again_when_it_has_caught_up() {
 fn a_reader_that_is_sent_the_history_gets_no_new_data() {
     let mut readers = Readers::default();
     let mut late = proxy(reader_guid(1), false);
-    late.standing = Standing::CatchingUp;
+    late.state = ReaderState::CatchingUp;
     late.cfg.expects_inline_qos = true;
     add(&mut readers, late);
     assert!(readers.catch_up() && !readers.expect_inline_qos() && readers.refresh_routes());
     assert_eq!(readers.routes(), []);
-    readers.get_mut(at(0)).unwrap().standing = Standing::Active;
+    readers.get_mut(at(0)).unwrap().state = ReaderState::Active;
     readers.refresh();
     assert!(!readers.catch_up() && readers.expect_inline_qos() && readers.routes_are_stale());
     assert!(readers.refresh_routes() && !readers.refresh_routes(), "once for each change");
@@ -126,7 +126,7 @@ fn a_lost_reader_is_recalled_in_the_same_life_alone() {
 }
 
 #[test]
-fn a_repair_names_nobody_unless_a_neighbour_would_take_it_for_new() {
+fn a_repair_is_directed_only_if_another_reader_would_take_it_for_new() {
     let neighbour = |n| Guid::new(reader_guid(1).prefix, EntityId([0, 0, n, 7]));
     let mut readers = readers([2]);
     add(&mut readers, proxy(neighbour(1), true));

@@ -66,7 +66,7 @@ fn another_reader_is_served_first_in_each_round() {
 }
 
 #[test]
-fn a_round_begins_when_the_first_reader_is_due_and_its_end_says_when_the_next_does() {
+fn repair_rounds_begin_when_the_first_reader_is_due() {
     let mut repairs = repairs(1000);
     assert!(!repairs.begin_round(at(9)), "nobody wants anything");
     repairs.arm(Some(at(20)));

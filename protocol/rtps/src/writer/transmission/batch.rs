@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_budget_counts_for_what_waits() {
+    fn a_new_latency_budget_applies_to_batched_samples() {
         let mut batch = batch(Duration::from_secs(1), Duration::ZERO);
         assert_eq!(batch.set_budget(Duration::from_secs(2)), None, "nothing waits");
         batch.on_write(at(5), 10);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_burst_waits() {
+    fn only_samples_of_a_burst_are_batched() {
         let mut batch = batch(Duration::ZERO, Duration::from_micros(50));
         let mut now = 0;
         for _ in 0..100 {

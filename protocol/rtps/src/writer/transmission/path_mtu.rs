@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn some_that_are_lost_say_nothing_and_neither_do_those_for_who_came_later() {
+    fn partial_losses_and_losses_of_later_readers_leave_the_path_mtu() {
         let mut mtu = PathMtu::default();
         for n in 1..100 {
             mtu.begins(SequenceNumber(n), true);

@@ -103,7 +103,7 @@ fn data_that_waits_for_the_pacer_is_held_back_until_there_is_credit() {
 }
 
 #[test]
-fn only_what_follows_all_that_was_sent_may_leave_at_once() {
+fn a_change_leaves_at_once_only_after_all_earlier_ones_were_sent() {
     let mut transmission = transmission(WriterConfig::default());
     assert!(transmission.may_leave_at_once(SequenceNumber(1)));
     assert!(!transmission.may_leave_at_once(SequenceNumber(2)), "1 is missing");

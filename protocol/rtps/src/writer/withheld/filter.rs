@@ -1,6 +1,6 @@
 //! RTPS 2.5 §8.7.3 content filtering at the writer: what one reader wants.
 
-use crate::writer::readers::{ReaderProxy, Standing};
+use crate::writer::readers::{ReaderProxy, ReaderState};
 use crate::{Change, ReaderFilter};
 use alloc::sync::Arc;
 use dunlin_core::{Guid, Locator};
@@ -68,7 +68,7 @@ impl ReaderProxy {
     /// of the history it does not get.
     pub(in crate::writer) fn rejects(&self, change: &Change) -> bool {
         let filter =
-            self.cfg.filter.as_ref().filter(|_| self.reliable || self.standing != Standing::CatchingUp);
+            self.cfg.filter.as_ref().filter(|_| self.reliable || self.state != ReaderState::CatchingUp);
         filter.is_some_and(|filter| filter.rejects(change))
             || self.is_overtaken(change.sn)
             || is_for_another(change, self.guid())

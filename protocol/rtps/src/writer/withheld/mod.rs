@@ -15,7 +15,7 @@ pub(super) const MAX_UNANNOUNCED: usize = 64;
 
 /// What readers say of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Opinions {
+pub(super) struct FilterOutcome {
     /// A reader wants it.
     pub(super) wanted: bool,
     /// A reader does not.
@@ -118,25 +118,25 @@ impl Withheld {
         change: &Change,
         readers: &mut Readers,
         stats: &mut WriterStats,
-    ) -> Opinions {
+    ) -> FilterOutcome {
         if core::mem::take(&mut self.winds_up) {
             self.survey(readers);
         }
         for proxy in readers.iter_mut() {
             self.winds_up |= proxy.note_new(change);
         }
-        let (mut opinions, changed) = self.ask(now, change, readers, stats);
-        if !opinions.rejected {
+        let (mut outcome, changed) = self.ask(now, change, readers, stats);
+        if !outcome.rejected {
             self.narrow.clear();
-        } else if opinions.wanted && (changed || self.narrow.is_empty()) {
+        } else if outcome.wanted && (changed || self.narrow.is_empty()) {
             let wanting = readers.cover(true, ReaderProxy::is_receiver);
             self.narrow.clear();
             self.narrow.extend_from_slice(wanting);
         }
         // What waits for pacer or window comes here again.
-        opinions.new = change.sn > self.decided_through;
+        outcome.new = change.sn > self.decided_through;
         self.decided_through = self.decided_through.max(change.sn);
-        opinions
+        outcome
     }
 
     /// Asks for whom a change is; and whether those are others than for the one before it.
@@ -146,21 +146,21 @@ impl Withheld {
         change: &Change,
         readers: &mut Readers,
         stats: &mut WriterStats,
-    ) -> (Opinions, bool) {
-        let (mut memo, mut opinions, mut changed) = (Memo::default(), Opinions::default(), false);
+    ) -> (FilterOutcome, bool) {
+        let (mut memo, mut outcome, mut changed) = (Memo::default(), FilterOutcome::default(), false);
         for proxy in readers.iter_mut().filter(|proxy| proxy.is_sent_new_data()) {
             let too_soon = proxy.is_too_soon(now, change, self.decided_through);
             let elsewhere = self.is_for_others(proxy, change);
             let ReaderProxy { cfg, rejecting, separation, .. } = proxy;
             let rejects =
                 too_soon || elsewhere || cfg.filter.as_ref().is_some_and(|filter| memo.ask(filter, change));
-            opinions.separated |= separation.is_some();
+            outcome.separated |= separation.is_some();
             changed |= core::mem::replace(rejecting, rejects) != rejects;
-            opinions.rejected |= rejects;
-            opinions.wanted |= !rejects;
+            outcome.rejected |= rejects;
+            outcome.wanted |= !rejects;
         }
         stats.filters_evaluated = stats.filters_evaluated.saturating_add(memo.evaluated());
-        (opinions, changed)
+        (outcome, changed)
     }
 
     /// Whether a change is for others, whatever the reader's filter says.

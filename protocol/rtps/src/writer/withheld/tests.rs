@@ -50,7 +50,7 @@ fn separated(n: u8, ms: i64) -> ReaderProxyConfig {
 }
 
 #[test]
-fn without_filters_nothing_is_asked() {
+fn without_filters_no_change_is_evaluated() {
     let (mut withheld, mut readers) = withheld([(configuration(1), true), (filtered(2, 5), true)]);
     assert!(withheld.is_on());
     readers.remove(ProxyIndex::new(1));
@@ -60,28 +60,28 @@ fn without_filters_nothing_is_asked() {
 }
 
 #[test]
-fn a_filtered_change_goes_to_those_who_want_it() {
+fn a_filtered_change_goes_to_readers_whose_filter_accepts_it() {
     let (mut withheld, mut readers) = withheld([(filtered(1, 5), true), (configuration(2), true)]);
     let mut stats = WriterStats::default();
     let long = change(1, sample(9));
-    let opinions = withheld.select(at(0), &long, &mut readers, &mut stats);
-    assert_eq!(opinions, Opinions { wanted: true, rejected: true, separated: false, new: true });
+    let outcome = withheld.select(at(0), &long, &mut readers, &mut stats);
+    assert_eq!(outcome, FilterOutcome { wanted: true, rejected: true, separated: false, new: true });
     assert!(withheld.is_narrow());
     assert_eq!(withheld.destinations(readers.routes()), [host(reader_guid(2).prefix)]);
     assert!(!withheld.is_sent_to(readers.get(ProxyIndex::new(0)).unwrap(), true));
     let again = withheld.select(at(1), &long, &mut readers, &mut stats);
     assert!(!again.new && stats.filters_evaluated == 2, "it waited for the pacer");
 
-    let opinions = withheld.select(at(1), &change(2, sample(3)), &mut readers, &mut stats);
-    assert!(opinions.new && !opinions.rejected && !withheld.is_narrow());
+    let outcome = withheld.select(at(1), &change(2, sample(3)), &mut readers, &mut stats);
+    assert!(outcome.new && !outcome.rejected && !withheld.is_narrow());
     assert_eq!(withheld.destinations(readers.routes()), readers.routes());
 }
 
 #[test]
-fn a_change_that_nobody_wants_is_not_wanted() {
+fn a_change_rejected_by_all_filters_is_not_sent() {
     let (mut withheld, mut readers) = withheld([(filtered(1, 5), true), (filtered(2, 6), false)]);
-    let opinions = withheld.select(at(0), &change(1, sample(9)), &mut readers, &mut WriterStats::default());
-    assert!(!opinions.wanted && opinions.rejected);
+    let outcome = withheld.select(at(0), &change(1, sample(9)), &mut readers, &mut WriterStats::default());
+    assert!(!outcome.wanted && outcome.rejected);
 }
 
 #[test]
@@ -122,12 +122,12 @@ fn in_the_middle(n: u8) -> ReaderProxyConfig {
 }
 
 #[test]
-fn nobody_is_asked_any_more_when_the_set_is_over_that_a_reader_came_in_the_middle_of() {
+fn filtering_ends_with_the_coherent_set_that_a_late_joiner_missed() {
     let (mut withheld, mut readers) = withheld([(in_the_middle(1), true), (in_the_middle(2), false)]);
     let changes = [of_set(2, 1, true), of_set(3, 1, true), of_set(4, 1, false), of_set(5, 5, true)];
     let mut select = |change: &Change| {
-        let opinions = withheld.select(at(0), change, &mut readers, &mut WriterStats::default());
-        (opinions.wanted, withheld.is_on())
+        let outcome = withheld.select(at(0), change, &mut readers, &mut WriterStats::default());
+        (outcome.wanted, withheld.is_on())
     };
     let [rest, last, end, next] = &changes;
     assert_eq!([rest, last, end].map(&mut select), [(false, true), (false, true), (true, true)]);
@@ -139,7 +139,7 @@ fn nobody_is_asked_any_more_when_the_set_is_over_that_a_reader_came_in_the_middl
 }
 
 #[test]
-fn who_was_not_told_of_the_rest_of_a_set_is_told_before_nobody_looks_any_more() {
+fn a_gap_for_the_rest_of_a_coherent_set_precedes_the_end_of_filtering() {
     let (mut withheld, mut readers) = withheld([(in_the_middle(1), true)]);
     let mut stats = WriterStats::default();
     withheld.select(at(0), &of_set(2, 1, true), &mut readers, &mut stats);
@@ -155,15 +155,15 @@ fn who_was_not_told_of_the_rest_of_a_set_is_told_before_nobody_looks_any_more() 
 }
 
 #[test]
-fn the_last_sample_of_a_separation_is_kept_back() {
+fn the_last_sample_of_a_separation_is_withheld() {
     let (mut withheld, mut readers) = withheld([(separated(1, 100), false)]);
     let mut stats = WriterStats::default();
     let mut write = |sn: i64, ms: u64| {
         let change = change(sn, sample(3));
-        let opinions = withheld.select(at(ms), &change, &mut readers, &mut stats);
-        assert!(opinions.new && opinions.separated);
+        let outcome = withheld.select(at(ms), &change, &mut readers, &mut stats);
+        assert!(outcome.new && outcome.separated);
         let proxy = readers.get_mut(ProxyIndex::new(0)).unwrap();
-        let kept = if opinions.wanted {
+        let kept = if outcome.wanted {
             proxy.separation.as_mut().unwrap().note_sent(at(ms), &change);
             None
         } else {
@@ -181,7 +181,7 @@ fn the_last_sample_of_a_separation_is_kept_back() {
 }
 
 #[test]
-fn nothing_is_kept_back_while_somebody_waits() {
+fn no_sample_is_withheld_during_wait_for_acknowledgments() {
     let (mut withheld, mut readers) = withheld([(separated(1, 100), true)]);
     let proxy = readers.get_mut(ProxyIndex::new(0)).unwrap();
     withheld.hurry(SequenceNumber(2));

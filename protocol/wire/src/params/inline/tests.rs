@@ -91,7 +91,7 @@ fn content_filter_results() {
 }
 
 #[test]
-fn what_a_writer_says_of_a_filter() {
+fn content_filter_info_is_written_and_read() {
     let signature = [0xab; 16];
     for (passed, word) in [(true, "00000080"), (false, "00000000")] {
         let text = alloc::format!("5500 1c00 01000000 {word} 01000000 {}", "ab".repeat(16));

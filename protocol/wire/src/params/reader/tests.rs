@@ -33,7 +33,7 @@ fn durations_in_fractions_and_in_nanoseconds() {
 }
 
 #[test]
-fn what_is_too_short_is_refused() {
+fn parameters_that_are_too_short_are_refused() {
     let bytes = hex("01000000 0200");
     assert_eq!(as_u32(&bytes[..3], LITTLE), Err(invalid()));
     assert_eq!(as_guid(&bytes, LITTLE), Err(invalid()));

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_not_taken_for_one() {
+    fn samples_without_an_image_show_none() {
         let image = [0xFF, 0xD8, 0xFF, 0xE0, 1, 2, 3, 0xFF, 0xD9];
         assert_eq!(jpeg_in(&sample(1, &8u32.to_le_bytes(), &image)), None, "it does not end in its sequence");
         assert_eq!(jpeg_in(&sample(1, &900u32.to_le_bytes(), &image)), None);

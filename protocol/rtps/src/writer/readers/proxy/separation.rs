@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_acknowledged_does_not_say_when_the_rest_leaves() {
+    fn an_acknowledged_sample_clears_its_separation_deadline() {
         let mut separation = Separation::new(Duration::from_nanos(100), SequenceNumber(0)).unwrap();
         separation.note_sent(MonoTime(10), &change(1, 1));
         separation.note_sent(MonoTime(50), &change(2, 2));

@@ -20,7 +20,7 @@ fn talk(source: &mut Source, target: &mut Target, from: u64) {
 }
 
 /// A volatile reader has taken three changes of a writer before both forget each other.
-fn acquainted() -> (Source, Target) {
+fn after_three_changes() -> (Source, Target) {
     let mut source = Source::new(WriterConfig::default());
     let mut target = Target::new(1, ReaderConfig::default());
     target.match_writer_of(at(0), life(1), false);
@@ -33,10 +33,10 @@ fn acquainted() -> (Source, Target) {
 
 /// The writer was lost and has started again, or not. Nothing of it arrives before it has written `written` changes.
 #[test]
-fn a_writer_that_starts_again_under_its_guid_loses_nothing() {
+fn a_restarted_writer_with_the_same_guid_loses_nothing() {
     // Without a life that is known it could be either.
     for (again, written) in [(life(2), 2), (life(2), 3), (life(2), 7), (None, 3), (None, 7)] {
-        let (_, mut target) = acquainted();
+        let (_, mut target) = after_three_changes();
         assert!(target.reader.lose_writer(WRITER, life(1)));
         target.sink = Sink::default();
         let mut source = Source::new(WriterConfig::default());
@@ -51,8 +51,8 @@ fn a_writer_that_starts_again_under_its_guid_loses_nothing() {
 }
 
 #[test]
-fn a_writer_that_is_met_again_goes_on() {
-    let (mut source, mut target) = acquainted();
+fn a_rematched_writer_goes_on_where_it_was() {
+    let (mut source, mut target) = after_three_changes();
     assert!(target.reader.lose_writer(WRITER, life(1)));
     assert!(source.writer.lose_reader(reader_guid(1), life(5)));
     (0..4).for_each(|_| _ = source.write(at(1_000_000), 10));
@@ -66,7 +66,7 @@ fn a_writer_that_is_met_again_goes_on() {
 
 /// The writer has not noticed that it was lost, and has nothing to say but that it is alive.
 #[test]
-fn a_durable_reader_asks_for_the_history_of_a_writer_that_only_asserts_its_liveliness() {
+fn a_durable_reader_requests_history_after_a_liveliness_heartbeat() {
     let mut source = Source::new(WriterConfig { transient_local: true, ..Default::default() });
     let mut target = Target::new(1, ReaderConfig::default());
     target.match_writer_of(at(0), life(1), true);
@@ -85,7 +85,7 @@ fn a_durable_reader_asks_for_the_history_of_a_writer_that_only_asserts_its_livel
 /// The reader knows that it lacks some of it, and asks again before it has heard that all is gone.
 #[test]
 fn changes_gone_before_a_rematch_are_lost_although_the_reader_requests_them() {
-    let (mut source, mut target) = acquainted();
+    let (mut source, mut target) = after_three_changes();
     (0..2).for_each(|_| _ = source.write(at(1_000_000), 10));
     drain(&mut source.out);
     source.timer(at(2_000_000));
@@ -107,9 +107,9 @@ fn changes_gone_before_a_rematch_are_lost_although_the_reader_requests_them() {
 
 /// A volatile reader that has started again gets nothing that was written before: it is not the one that was lost.
 #[test]
-fn a_reader_that_starts_again_under_its_guid_gets_nothing_from_before() {
+fn a_restarted_reader_with_the_same_guid_gets_no_old_changes() {
     for again in [life(2), None] {
-        let (mut source, _) = acquainted();
+        let (mut source, _) = after_three_changes();
         assert!(source.writer.lose_reader(reader_guid(1), life(1)));
         (0..4).for_each(|_| _ = source.write(at(1_000_000), 10));
         let mut target = Target::new(1, ReaderConfig::default());
@@ -125,7 +125,7 @@ fn a_reader_that_starts_again_under_its_guid_gets_nothing_from_before() {
 /// A best-effort reader forgets its writer, which does not forget the reader: of the history, which others are given, some
 /// comes again.
 #[test]
-fn a_best_effort_reader_that_meets_its_writer_again_counts_nothing_that_it_had() {
+fn a_rematched_best_effort_reader_counts_no_received_change_as_lost() {
     // Another life has written other changes under these numbers.
     for (again, lost) in [(life(1), 3), (life(2), 6)] {
         let mut target = Target::new(1, ReaderConfig { reliable: false, ..ReaderConfig::default() });
@@ -142,7 +142,7 @@ fn a_best_effort_reader_that_meets_its_writer_again_counts_nothing_that_it_had()
 
 /// Whoever forgets the writer twice knows what came before the first time, too.
 #[test]
-fn a_best_effort_reader_that_is_given_nothing_for_some_time_still_knows_what_it_had() {
+fn a_best_effort_reader_keeps_its_position_over_two_rematches() {
     let mut target = Target::new(1, ReaderConfig { reliable: false, ..ReaderConfig::default() });
     target.match_writer_of(at(0), life(1), true);
     (1..=5).for_each(|sn| target.on_data(at(1), sn));
@@ -176,7 +176,7 @@ fn meet_again(source: &mut Source, target: &mut Target, durable: bool) {
 }
 
 #[test]
-fn what_was_shown_and_not_committed_before_the_lease_ended_is_not_acknowledged_after_it() {
+fn samples_read_but_not_committed_before_the_lease_ended_stay_unacknowledged() {
     for (durable, had) in [(false, true), (true, true), (true, false)] {
         let (mut source, mut target) = storing(durable);
         assert!(target.reader.lose_writer(WRITER, life(1)));
@@ -196,7 +196,7 @@ fn what_was_shown_and_not_committed_before_the_lease_ended_is_not_acknowledged_a
 }
 
 #[test]
-fn what_is_committed_while_the_writer_is_lost_is_acknowledged_when_it_is_met_again() {
+fn samples_committed_while_the_writer_is_lost_are_acknowledged_at_the_rematch() {
     for (through, acked) in [(2, 2), (3, 3)] {
         let (mut source, mut target) = storing(false);
         assert!(target.reader.lose_writer(WRITER, life(1)));

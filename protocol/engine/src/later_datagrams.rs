@@ -6,7 +6,7 @@ use dunlin_core::{EntityId, Locator};
 use dunlin_wire::{DataFrag, LoneFragments, ReceiverState, size};
 
 /// The datagrams that arrived together with one that is being taken in, behind it and in their order.
-pub(crate) struct Behind<'a> {
+pub(crate) struct LaterDatagrams<'a> {
     datagrams: &'a [(SharedBytes, Locator)],
     /// Where the one that is being taken in came from, and its header.
     from: Locator,
@@ -16,7 +16,7 @@ pub(crate) struct Behind<'a> {
     taken: usize,
 }
 
-impl<'a> Behind<'a> {
+impl<'a> LaterDatagrams<'a> {
     /// The datagrams behind `packet`, with whose header `state` begins.
     pub(crate) fn new(
         packet: &'a SharedBytes,

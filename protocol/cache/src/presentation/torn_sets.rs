@@ -11,9 +11,9 @@ const MAX_PUBLISHERS: usize = 64;
 
 /// Of publishers whose writers are all gone the set that was given up last. A writer that is created later may go on with it.
 #[derive(Debug, Default)]
-pub(super) struct Torn(VecDeque<(Source, EntityId, SequenceNumber)>);
+pub(super) struct TornSets(VecDeque<(Source, EntityId, SequenceNumber)>);
 
-impl Torn {
+impl TornSets {
     /// The writers of a publisher are gone, of which `youngest` was created last; this `set` was given up, if any.
     pub(super) fn note(&mut self, source: Source, youngest: EntityId, set: Option<SequenceNumber>) {
         // Where each writer stands for itself, its sets go with it.
@@ -40,10 +40,10 @@ mod tests {
     use dunlin_core::{Guid, GuidPrefix};
 
     #[test]
-    fn few_publishers_are_remembered_the_latest_first() {
+    fn torn_coherent_sets_of_the_latest_publishers_are_remembered() {
         let source = |n: u8| (Guid::new(GuidPrefix([n; 12]), EntityId([0, 0, 1, 8])), EntityId::UNKNOWN);
         let [older, younger] = [EntityId([0, 0, 2, 2]), EntityId([0, 0, 3, 2])];
-        let mut torn = Torn::default();
+        let mut torn = TornSets::default();
         (0..=MAX_PUBLISHERS as u8).for_each(|n| torn.note(source(n), older, Some(SequenceNumber::FIRST)));
         assert_eq!(torn.0.len(), MAX_PUBLISHERS);
         assert_eq!([torn.take(source(0), younger), torn.take(source(1), older)], [None, None]);

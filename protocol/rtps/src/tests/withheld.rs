@@ -115,7 +115,7 @@ fn withheld_samples_beyond_the_repair_budget_arrive_later() {
 
 /// An acknowledgment that asks for nothing, of a time when there was nothing to ask for.
 #[test]
-fn who_asks_for_nothing_is_told_of_what_was_left_for_later() {
+fn withheld_samples_get_a_heartbeat_after_an_acknack_that_requests_nothing() {
     let cfg = WriterConfig { repair_budget_per_event: 1, ..WriterConfig::default() };
     let mut line = Line::new(SEPARATION, proxy(true), cfg, None, 1);
     line.len = 1000;
@@ -153,7 +153,7 @@ fn a_sample_that_waits_is_sent_although_the_separation_changes() {
 }
 
 #[test]
-fn what_waits_when_acknowledgments_are_asked_for_is_not_kept_back_later() {
+fn samples_batched_at_wait_for_acknowledgments_are_not_withheld() {
     let mut line = Line::new(1000 * SEPARATION, proxy(true), slow(), None, 1);
     (0..5).for_each(|n| line.write(100_000 + n * 100, 1, ChangeKind::Alive));
     (5..8).for_each(|n| line.write(100_000 + n * 100, 2, ChangeKind::Alive));
@@ -167,7 +167,7 @@ fn what_waits_when_acknowledgments_are_asked_for_is_not_kept_back_later() {
 }
 
 #[test]
-fn a_best_effort_reader_has_what_has_left() {
+fn samples_sent_to_a_best_effort_reader_count_as_acknowledged() {
     let mut line = Line::new(SEPARATION, proxy(false), WriterConfig::default(), None, 1);
     line.write(100_000, 1, ChangeKind::Alive);
     line.write(101_000, 2, ChangeKind::Alive);
@@ -193,7 +193,7 @@ impl ReaderFilter for Large {
 
 /// Behind a large sample that has come in one message, what was filtered before it would pass for lost.
 #[test]
-fn readers_in_memory_are_told_what_was_filtered_first() {
+fn a_gap_for_filtered_samples_precedes_a_large_sample_in_shared_memory() {
     let place = Locator::shared_memory([1; 8], 1);
     let mut source =
         Source::new(WriterConfig { paths: Ring::paths(64 << 10), reliable: false, ..Default::default() });
@@ -213,7 +213,7 @@ fn readers_in_memory_are_told_what_was_filtered_first() {
 
 /// What a reader was not sent by the filter that it had it is told of before it has none: then nothing tells of anything.
 #[test]
-fn a_best_effort_reader_that_gives_up_its_filter_has_lost_nothing() {
+fn a_best_effort_reader_gets_gaps_before_its_filter_is_removed() {
     for separation in [false, true] {
         let mut source = Source::new(WriterConfig { reliable: false, ..Default::default() });
         let mut target = Target::new(0, ReaderConfig { reliable: false, ..ReaderConfig::default() });

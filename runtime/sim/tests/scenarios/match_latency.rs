@@ -67,7 +67,7 @@ fn octets_per_writer(newcomer: bool) -> u64 {
 }
 
 #[test]
-fn a_newcomer_is_told_of_each_endpoint_once() {
+fn a_new_participant_gets_the_sedp_data_of_each_endpoint_once() {
     let (newcomer, known) = (octets_per_writer(true), octets_per_writer(false));
     assert!(newcomer < known + known / 3, "{newcomer} octets for each writer, {known} to one that is known");
 }

@@ -14,7 +14,7 @@ use dunlin_core::{Duration, Guid, MonoTime};
 const FIRST: u64 = 2 << 20;
 const MOST: u64 = 128 << 20;
 /// What is not answered within this time is not any more.
-const PATIENCE: Duration = Duration::from_millis(500);
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 /// Time from an answer to the next question.
 const BETWEEN: Duration = Duration::from_millis(100);
 /// Readers of a writer whose ways are found out. With more, datagrams to the network have one frame.
@@ -35,14 +35,14 @@ pub(in crate::writer) enum Question {
 /// What is known of the ways to the best-effort readers of one writer that answer questions. Few writers have such readers, so this
 /// is beside the readers, not in them.
 #[derive(Clone, Debug, Default)]
-pub(in crate::writer) struct Passages(Vec<(Guid, Passage)>);
+pub(in crate::writer) struct LongDatagramPaths(Vec<(Guid, LongDatagramPath)>);
 
-impl Passages {
+impl LongDatagramPaths {
     /// Nothing is known of the way to a reader, which may be new.
     pub(in crate::writer) fn begin(&mut self, reader: Guid) {
         self.remove(reader);
         if self.0.len() < MOST_READERS {
-            self.0.push((reader, Passage::default()));
+            self.0.push((reader, LongDatagramPath::default()));
         }
     }
 
@@ -51,17 +51,17 @@ impl Passages {
     }
 
     /// A reader that answers questions.
-    pub(in crate::writer) fn get_mut(&mut self, reader: Guid) -> Option<&mut Passage> {
-        self.0.iter_mut().find(|(known, _)| *known == reader).map(|(_, passage)| passage)
+    pub(in crate::writer) fn get_mut(&mut self, reader: Guid) -> Option<&mut LongDatagramPath> {
+        self.0.iter_mut().find(|(known, _)| *known == reader).map(|(_, path)| path)
     }
 
     /// Whether long datagrams arrive at a reader, and pay.
     pub(in crate::writer) fn is_open(&self, reader: Guid) -> bool {
-        self.0.iter().any(|(known, passage)| *known == reader && passage.is_open())
+        self.0.iter().any(|(known, path)| *known == reader && path.is_open())
     }
 
-    pub(in crate::writer) fn iter_mut(&mut self) -> impl Iterator<Item = (Guid, &mut Passage)> {
-        self.0.iter_mut().map(|(reader, passage)| (*reader, passage))
+    pub(in crate::writer) fn iter_mut(&mut self) -> impl Iterator<Item = (Guid, &mut LongDatagramPath)> {
+        self.0.iter_mut().map(|(reader, path)| (*reader, path))
     }
 }
 
@@ -79,7 +79,7 @@ struct Asked {
 /// Order of calls: [`sent`](Self::sent) with new data; [`question`](Self::question), and when there is one [`tried`](Self::tried)
 /// or [`checked`](Self::checked); [`answered`](Self::answered) with what comes back.
 #[derive(Clone, Debug, Default)]
-pub(in crate::writer) struct Passage {
+pub(in crate::writer) struct LongDatagramPath {
     open: bool,
     /// Octets since the last trial, and how many there have to be for the next.
     sent: u64,
@@ -92,7 +92,7 @@ pub(in crate::writer) struct Passage {
     unanswered: u32,
 }
 
-impl Passage {
+impl LongDatagramPath {
     /// Whether long datagrams arrive, and pay.
     pub(in crate::writer) fn is_open(&self) -> bool {
         self.open
@@ -105,7 +105,7 @@ impl Passage {
 
     pub(in crate::writer) fn question(&mut self, now: MonoTime) -> Question {
         if let Some(asked) = self.asked {
-            if now.since(asked.at) < PATIENCE {
+            if now.since(asked.at) < ANSWER_TIMEOUT {
                 return Question::Nothing;
             }
             self.unheard(asked);
@@ -197,72 +197,72 @@ mod tests {
     }
 
     /// A trial whose answers come so long after each other.
-    fn tried(passage: &mut Passage, now: u64, apart: u64) {
-        passage.sent(passage.needed.max(FIRST));
-        assert_eq!(passage.question(at(now)), Question::Trial);
-        let (short, long) = passage.tried(at(now), LONG);
-        assert_eq!(passage.question(at(now + 10)), Question::Nothing, "one at a time");
-        assert!(passage.answered(at(now + 9_000), short) && !passage.is_open());
-        assert!(passage.answered(at(now + 9_000 + apart), long));
+    fn tried(path: &mut LongDatagramPath, now: u64, apart: u64) {
+        path.sent(path.needed.max(FIRST));
+        assert_eq!(path.question(at(now)), Question::Trial);
+        let (short, long) = path.tried(at(now), LONG);
+        assert_eq!(path.question(at(now + 10)), Question::Nothing, "one at a time");
+        assert!(path.answered(at(now + 9_000), short) && !path.is_open());
+        assert!(path.answered(at(now + 9_000 + apart), long));
     }
 
     #[test]
     fn a_slow_line_that_lets_long_datagrams_pass_gets_them() {
-        let mut passage = Passage::default();
-        assert_eq!(passage.question(at(0)), Question::Nothing, "nothing was sent");
-        tried(&mut passage, 1_000, 5_200);
-        assert!(passage.is_open(), "100 Mbit/s");
-        let mut passage = Passage::default();
-        tried(&mut passage, 1_000, 520);
-        assert!(!passage.is_open(), "1 Gbit/s");
-        let mut passage = Passage::default();
-        tried(&mut passage, 1_000, 0);
-        assert!(!passage.is_open(), "both at once");
+        let mut path = LongDatagramPath::default();
+        assert_eq!(path.question(at(0)), Question::Nothing, "nothing was sent");
+        tried(&mut path, 1_000, 5_200);
+        assert!(path.is_open(), "100 Mbit/s");
+        let mut path = LongDatagramPath::default();
+        tried(&mut path, 1_000, 520);
+        assert!(!path.is_open(), "1 Gbit/s");
+        let mut path = LongDatagramPath::default();
+        tried(&mut path, 1_000, 0);
+        assert!(!path.is_open(), "both at once");
     }
 
     #[test]
     fn a_path_that_lets_none_pass_is_tried_ever_less_often() {
-        let (mut passage, mut trials) = (Passage::default(), 0);
+        let (mut path, mut trials) = (LongDatagramPath::default(), 0);
         // 4 GB in samples of a megabyte, ten in a second.
         for n in 0..4_000 {
-            passage.sent(1 << 20);
-            if passage.question(at(n * 100_000)) == Question::Trial {
+            path.sent(1 << 20);
+            if path.question(at(n * 100_000)) == Question::Trial {
                 trials += 1;
-                let (short, _) = passage.tried(at(n * 100_000), LONG);
-                assert!(passage.answered(at(n * 100_000 + 1_000), short));
+                let (short, _) = path.tried(at(n * 100_000), LONG);
+                assert!(path.answered(at(n * 100_000 + 1_000), short));
             }
         }
         assert!((5..=40).contains(&trials), "{trials}");
-        assert!(!passage.is_open());
+        assert!(!path.is_open());
     }
 
     #[test]
-    fn it_is_left_when_questions_with_data_are_answered_no_more() {
-        let mut passage = Passage::default();
-        tried(&mut passage, 1_000, 5_200);
+    fn a_path_for_long_datagrams_closes_after_three_unanswered_checks() {
+        let mut path = LongDatagramPath::default();
+        tried(&mut path, 1_000, 5_200);
         let mut now = 1_000_000;
         for answers in [true, true, false, false, true, false, false] {
-            assert_eq!(passage.question(at(now)), Question::Check);
-            let count = passage.checked(at(now));
-            assert!(!answers || passage.answered(at(now + 5_000), count));
+            assert_eq!(path.question(at(now)), Question::Check);
+            let count = path.checked(at(now));
+            assert!(!answers || path.answered(at(now + 5_000), count));
             now += 600_000;
         }
-        assert_eq!(passage.question(at(now)), Question::Check);
-        assert!(passage.is_open(), "never three in a row");
-        passage.checked(at(now));
-        assert_eq!(passage.question(at(now + 600_000)), Question::Nothing);
-        assert!(!passage.is_open());
+        assert_eq!(path.question(at(now)), Question::Check);
+        assert!(path.is_open(), "never three in a row");
+        path.checked(at(now));
+        assert_eq!(path.question(at(now + 600_000)), Question::Nothing);
+        assert!(!path.is_open());
     }
 
     #[test]
-    fn answers_to_nothing_are_told() {
-        let mut passage = Passage::default();
-        assert!(!passage.answered(at(0), 1) && !passage.answered(at(0), 0) && !passage.answered(at(0), -1));
-        tried(&mut passage, 1_000, 5_200);
-        assert!(!passage.answered(at(20_000), 2) && !passage.answered(at(20_000), 3));
-        let count = passage.checked(at(1_000_000));
-        passage.question(at(2_000_000));
-        assert!(passage.answered(at(2_000_000), count), "late");
-        assert!(!passage.answered(at(2_000_000), count), "twice");
+    fn unsolicited_and_repeated_probe_answers_are_rejected() {
+        let mut path = LongDatagramPath::default();
+        assert!(!path.answered(at(0), 1) && !path.answered(at(0), 0) && !path.answered(at(0), -1));
+        tried(&mut path, 1_000, 5_200);
+        assert!(!path.answered(at(20_000), 2) && !path.answered(at(20_000), 3));
+        let count = path.checked(at(1_000_000));
+        path.question(at(2_000_000));
+        assert!(path.answered(at(2_000_000), count), "late");
+        assert!(!path.answered(at(2_000_000), count), "twice");
     }
 }
