@@ -1,11 +1,12 @@
 //! What all derived types have in common: crate path, generics, extensibility, the parts to generate.
 
-use crate::attrs::{Bits, Extensibility, Kind, TryConstruct, TypeAttrs};
-use crate::manifest::name_in;
-use crate::{enumeration, newtype, structure, union};
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Data, DeriveInput, Error, Fields, GenericParam, Generics, Ident, Lifetime, Result, parse_quote};
+
+use crate::attrs::{Bits, Extensibility, Kind, TryConstruct, TypeAttrs};
+use crate::manifest::name_in;
+use crate::{enumeration, newtype, structure, union};
 
 /// Which traits to implement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

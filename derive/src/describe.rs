@@ -1,13 +1,14 @@
 //! Type descriptions (DDS-XTypes 1.3 §7.3.4.5): names, ids, flags and nesting as constants.
 
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Expr, Type, parse_quote};
+
 use crate::attrs::{Annotations, TryConstruct, inner_of};
 use crate::container::Container;
 use crate::structure::{Member, Structure};
 use crate::uint8::described_type;
 use crate::union::{Case, Union};
-use proc_macro2::TokenStream;
-use quote::quote;
-use syn::{Expr, Type, parse_quote};
 
 impl Container<'_> {
     /// Whether to describe the type: what can be part of a topic type has a description.

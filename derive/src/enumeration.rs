@@ -1,11 +1,12 @@
 //! Enumerations (DDS-XTypes 1.3 §7.2.2.4.1.2, §7.3.1.2.1.5 bit_bound, §7.3.1.2.1.10 default_literal).
 
-use crate::attrs::MemberAttrs;
-use crate::container::Container;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{DataEnum, Error, Ident, Result};
+
+use crate::attrs::MemberAttrs;
+use crate::container::Container;
 
 struct Enumeration<'a> {
     container: &'a Container<'a>,

@@ -1,12 +1,14 @@
 //! Structures with one unnamed field: bitmasks, bitsets and aliases (DDS-XTypes 1.3 §7.2.2.4.1.3, §7.2.2.4.5).
 
-use crate::attrs::{Bits, Kind};
-use crate::container::Container;
+use std::collections::BTreeSet;
+
 use proc_macro2::TokenStream;
 use quote::quote;
-use std::collections::BTreeSet;
 use syn::ext::IdentExt;
 use syn::{DataStruct, Error, Fields, Result, Type};
+
+use crate::attrs::{Bits, Kind};
+use crate::container::Container;
 
 pub(crate) fn expand(container: &Container<'_>, data: &DataStruct) -> Result<TokenStream> {
     let inner = match &data.fields {

@@ -4,13 +4,14 @@ mod key;
 pub(crate) mod read;
 mod write;
 
-use crate::attrs::{Annotations, Extensibility, IdAttr, MemberAttrs, TryConstruct, inner_of, mentions};
-use crate::container::Container;
-use crate::ids::{self, Id};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{DataStruct, Error, Expr, Fields, Ident, Result, Type};
+
+use crate::attrs::{Annotations, Extensibility, IdAttr, MemberAttrs, TryConstruct, inner_of, mentions};
+use crate::container::Container;
+use crate::ids::{self, Id};
 
 /// Which of the two directions code is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

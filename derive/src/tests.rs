@@ -1,7 +1,8 @@
 //! What the derive macro refuses, and what it says then.
 
-use crate::container::{Container, Output};
 use syn::{DeriveInput, parse_quote};
+
+use crate::container::{Container, Output};
 
 /// The message for a type that is refused.
 fn refused(mut input: DeriveInput, output: Output) -> String {

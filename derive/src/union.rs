@@ -4,15 +4,16 @@ mod labels;
 mod read;
 mod write;
 
-use crate::attrs::{Annotations, IdAttr, MemberAttrs, TryConstruct, inner_of, mentions};
-use crate::container::Container;
-use crate::ids;
-use crate::structure::default_expr;
 use labels::Labels;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt;
 use syn::{DataEnum, Error, Expr, Field, Ident, Index, Member, Result, Type, Variant};
+
+use crate::attrs::{Annotations, IdAttr, MemberAttrs, TryConstruct, inner_of, mentions};
+use crate::container::Container;
+use crate::ids;
+use crate::structure::default_expr;
 
 /// The attributes of the member that a variant selects.
 const MEMBER: &[&str] = &[

@@ -8,9 +8,9 @@ mod forge;
 mod pair;
 
 use dunlin_core::Duration;
+use pair::Pair;
 
 use crate::input::Input;
-use pair::Pair;
 
 /// Memory that both endpoints may take, beside what is written.
 const MEMORY: u64 = 1 << 20;

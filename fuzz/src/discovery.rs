@@ -16,7 +16,6 @@ use dunlin_wire::{
     DataSpec, Endianness, Message, MessageBuilder, ParameterListBuilder, PayloadSpec, ReceiverState,
     Submessage, pid,
 };
-
 use dunlin_xtypes::lookup::{
     TypeLibrary, instance_name,
     message::{self, Call, GetTypesIn, Request, SampleIdentity},

@@ -15,9 +15,9 @@ mod templates;
 mod world;
 
 use dunlin_core::Duration;
+use world::World;
 
 use crate::input::Input;
-use world::World;
 
 /// Memory that one run may take.
 const MEMORY: u64 = 6 << 20;

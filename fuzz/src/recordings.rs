@@ -1,9 +1,10 @@
 //! Recordings: what a player and the tools for files read of them.
 
+use std::io::Cursor;
+
 use dunlin_recorder::event::{Event, EventKind};
 use dunlin_recorder::file::{Compression, Ending, Recording, RecordingWriter, Schema, Selection, rewrite};
 use dunlin_recorder::{Source, type_of_schema};
-use std::io::Cursor;
 
 /// Reads the octets as a recording, with its types, policies and events, and repairs it. What repair makes is whole.
 pub fn recordings(data: &[u8]) {

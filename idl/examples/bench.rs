@@ -1,14 +1,15 @@
 //! How long a generated file of 10,000 lines takes, in processor time: `cargo run --release -p dunlin-idl --example bench [LINES]`.
 #![forbid(unsafe_code)]
 
+use std::fmt::Write as _;
+use std::time::Duration;
+
 use dunlin_idl::backend::{Backend, Input};
 use dunlin_idl::cpp::Cpp;
 use dunlin_idl::python::Python;
 use dunlin_idl::rust::Rust;
 use dunlin_idl::{Memory, Options, compile, format};
 use rustix::time::{ClockId, clock_gettime};
-use std::fmt::Write as _;
-use std::time::Duration;
 
 #[path = "../tests/common/large.rs"]
 mod large;

@@ -1,11 +1,12 @@
 //! What every back end has in common: a model goes in, files come out.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
 use crate::check::bit_fields;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::*;
 use crate::source::FileId;
-use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 /// What a back end is given.
 #[derive(Clone, Copy, Debug)]

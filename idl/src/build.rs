@@ -14,9 +14,10 @@
 //! }
 //! ```
 
+use std::path::{Path, PathBuf};
+
 use crate::rust::{RustOptions, generate, with_header};
 use crate::{Compilation, Disk, Options, Severity};
-use std::path::{Path, PathBuf};
 
 /// Makes `$OUT_DIR/name.rs` of `path/name.idl` (or `.xml`, `.msg` and so on), as [`Build`] does without options.
 ///

@@ -1,8 +1,10 @@
 //! What the compiler has to say about its input.
 
-use crate::source::{SourceMap, Span, usize_of};
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use std::fmt::Write as _;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+use crate::source::{SourceMap, Span, usize_of};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,13 +1,15 @@
 //! What changed between two versions of some IDL, type by type and member by member, and who can still read whom.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use dunlin_xtypes::cdr::Representation;
+use dunlin_xtypes::{Comparison, Mismatch, TypeConsistencyEnforcement};
+
 use crate::check::keyword;
 use crate::dump::{kind_word, type_text, value_text};
 use crate::ir::*;
 use crate::xtypes::type_graph;
-use dunlin_xtypes::cdr::Representation;
-use dunlin_xtypes::{Comparison, Mismatch, TypeConsistencyEnforcement};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 /// What became of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]

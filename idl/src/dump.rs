@@ -1,8 +1,9 @@
 //! The model as text, for tests and curious people.
 
+use std::fmt::Write as _;
+
 use crate::check::keyword;
 use crate::ir::*;
-use std::fmt::Write as _;
 
 /// A type as it is written in IDL; types with names with their scopes.
 #[must_use]

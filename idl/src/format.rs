@@ -2,12 +2,13 @@
 //!
 //! It works on tokens, before the preprocessor, so that macros and directives stay as they are.
 
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
 use crate::diagnostic::Sink;
 use crate::source::{FileId, SourceMap, Span, usize_of};
 use crate::syntax::lexer::{Comments, lex};
 use crate::syntax::token::{Kind, Token};
-use std::collections::BTreeSet;
-use std::rc::Rc;
 
 /// Puts IDL into its canonical layout. `name` is for messages.
 ///

@@ -48,6 +48,8 @@ mod syntax;
 mod xml;
 pub mod xtypes;
 
+use check::LiteralScope;
+use diagnostic::Sink;
 pub use diagnostic::{Diagnostic, Severity};
 pub use diff::{Change, diff, diff_text};
 pub use dump::{dump, type_text, value_text};
@@ -56,9 +58,6 @@ pub use ir::{Extensibility, Model};
 pub use print::{Conversion, Notation, convert, convert_all};
 pub use ros::share_folders;
 pub use source::{Disk, FileId, LoadError, Loader, Location, Memory, SourceMap, Span};
-
-use check::LiteralScope;
-use diagnostic::Sink;
 
 /// How much a compilation may cost, so that no input exhausts time or memory.
 #[derive(Clone, Debug)]

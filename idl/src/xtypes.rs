@@ -13,12 +13,13 @@
 
 mod said;
 
-use crate::check::bit_fields;
-use crate::ir::{self, IdSource, Model, TryConstruct, TypeId, Value};
 use dunlin_xtypes::cdr::{CdrError, CdrWrite, Encoder, Float128, WString};
 use dunlin_xtypes::identifier::kind;
 use dunlin_xtypes::model::*;
 use dunlin_xtypes::object::annotation::{AnnotationParameterValue, AppliedBuiltinMemberAnnotations};
+
+use crate::check::bit_fields;
+use crate::ir::{self, IdSource, Model, TryConstruct, TypeId, Value};
 
 /// The types of a model, and which of them each type is: the n-th of the model is the n-th of the list.
 #[must_use]

@@ -1,7 +1,8 @@
 //! Little text that asks for much work or memory is refused before it has them.
 
-use dunlin_idl::{Limits, Memory, Options, compile, format};
 use std::time::{Duration, Instant};
+
+use dunlin_idl::{Limits, Memory, Options, compile, format};
 
 /// How long anything here may take.
 const TIME: Duration = Duration::from_secs(10);

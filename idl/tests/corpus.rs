@@ -7,9 +7,10 @@
 
 mod common;
 
+use std::fmt::Write as _;
+
 use common::{Case, files, parse};
 use dunlin_idl::dump;
-use std::fmt::Write as _;
 
 fn run(case: &Case) -> String {
     let result = case.compile();

@@ -2,10 +2,11 @@
 
 mod common;
 
-use common::parse;
-use dunlin_idl::{Change, Memory, Options, compile, diff, diff_text};
 use std::fmt::Write as _;
 use std::path::Path;
+
+use common::parse;
+use dunlin_idl::{Change, Memory, Options, compile, diff, diff_text};
 
 fn compare(source: &str) -> Vec<Change> {
     let (old, new) = source.split_once(">>>\n").expect("two versions");

@@ -1,12 +1,13 @@
 //! Long files take time in proportion to their length, in the checker and in every back end.
 
+use std::time::Duration;
+
 use dunlin_idl::backend::{Backend, Input};
 use dunlin_idl::cpp::Cpp;
 use dunlin_idl::python::Python;
 use dunlin_idl::rust::Rust;
 use dunlin_idl::{Memory, Options, compile};
 use rustix::time::{ClockId, clock_gettime};
-use std::time::Duration;
 
 #[path = "common/large.rs"]
 mod large;

@@ -1,7 +1,8 @@
 //! IDL files that come with other implementations are accepted: `make interop` runs this after it has built the peers.
 
-use dunlin_idl::{Disk, Options, compile};
 use std::path::{Path, PathBuf};
+
+use dunlin_idl::{Disk, Options, compile};
 
 fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };

@@ -1,9 +1,10 @@
 //! The text of generated Rust code, and what the back end refuses. `UPDATE=1` writes the expected text.
 
+use std::path::Path;
+
 use dunlin_idl::build::Build;
 use dunlin_idl::rust::{RustOptions, generate};
 use dunlin_idl::{Memory, Options, compile};
-use std::path::Path;
 
 fn golden(name: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name))

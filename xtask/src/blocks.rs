@@ -1,9 +1,10 @@
 //! Code blocks of README and docs: each is run by a test, or is marked as one that is not.
 
-use anyhow::{Context, Result};
-use dunlin_docs::{Block, blocks, is_part};
 use std::fs;
 use std::path::Path;
+
+use anyhow::{Context, Result};
+use dunlin_docs::{Block, blocks, is_part};
 
 /// Languages of blocks that are code: somebody will copy them.
 const CODE: &[&str] = &["rust", "sh", "bash", "toml", "xml", "idl", "python", "cpp", "json", "yaml"];

@@ -11,11 +11,12 @@ mod matrix;
 mod operations;
 mod results;
 
-use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
+
+use anyhow::{Context, Result, bail};
 use syn::visit::{self, Visit};
 
 const SOURCE: &str = "docs/conformance.in";

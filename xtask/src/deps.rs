@@ -13,9 +13,10 @@ mod mentions;
 mod modules;
 mod report;
 
-use anyhow::{Context, Result, bail};
 use std::io::{self, Write};
 use std::path::Path;
+
+use anyhow::{Context, Result, bail};
 
 /// Checks the crates, then the modules.
 pub fn check(root: &Path) -> Result<()> {

@@ -12,11 +12,12 @@ mod page;
 #[cfg(test)]
 mod tests;
 
+use std::fs;
+use std::path::Path;
+
 use anyhow::{Context, Result, bail};
 use data::{Failure, Files, Proof, Record};
 use history::History;
-use std::fs;
-use std::path::Path;
 
 const PROOFS: &str = "docs/evidence/proofs.toml";
 const RECORDS: &str = "docs/evidence/records.toml";

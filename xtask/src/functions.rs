@@ -1,6 +1,7 @@
 //! Function lengths of a Rust source file, tests left out.
 
 use std::path::Path;
+
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 

@@ -17,9 +17,10 @@ mod tidy;
 mod unit;
 mod vendors;
 
-use anyhow::{Result, bail};
 use std::path::Path;
 use std::process::ExitCode;
+
+use anyhow::{Result, bail};
 
 const USAGE: &str = "usage: cargo xtask deps [--modules CRATE] | tidy | conformance [--results LOG...] | evidence [...] \
      | unit LOG [--at-once N]";

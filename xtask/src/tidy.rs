@@ -1,10 +1,12 @@
 //! File and function length ratchet, purity bans, clause lines.
 
-use crate::functions::{Function, functions};
-use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::functions::{Function, functions};
 
 const FOLDERS: &[&str] = &[
     "derive", "protocol", "runtime", "idl", "api", "services", "tools", "apps", "bindings", "tests", "fuzz",
@@ -29,8 +31,6 @@ const CLAUSE_CRATES: &[&str] = &[
 /// Folders whose code treats all vendors alike, but for what the table says. The others are about what vendors do.
 const VENDOR_FOLDERS: &[&str] =
     &["derive", "protocol", "runtime", "idl", "api", "services", "tools", "apps", "bindings"];
-/// Folders whose imports stand in groups.
-const IMPORT_FOLDERS: &[&str] = &[];
 /// Words that break the purity rule of `protocol/` wherever they stand in code.
 const IMPURE: &[&str] = &[
     "HashMap",
@@ -225,7 +225,7 @@ fn check_style(source: &Source, findings: &mut Vec<String>) -> Result<()> {
     if in_any(path, VENDOR_FOLDERS) && !is_test_file(path) {
         findings.extend(crate::vendors::findings(path, text)?);
     }
-    if in_any(path, IMPORT_FOLDERS) {
+    if in_any(path, FOLDERS) {
         findings.extend(crate::imports::findings(path, text)?);
     }
     Ok(())

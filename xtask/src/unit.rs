@@ -8,13 +8,14 @@ mod namespace;
 mod programs;
 mod queue;
 
-use anyhow::{Context, Result, bail};
-use programs::Program;
-use queue::Outcome;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use programs::Program;
+use queue::Outcome;
 
 const USAGE: &str = "usage: cargo xtask unit LOG [--at-once N]";
 /// As many of those that took longest are shown.

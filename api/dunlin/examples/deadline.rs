@@ -1,10 +1,11 @@
 //! A reader learns that a sensor has fallen silent: DEADLINE, told to a listener.
 
+use std::sync::mpsc::{Sender, channel};
+
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{
     DataReader, DataReaderListener, DdsType, DeadlineMissedStatus, DomainParticipant, Duration, StatusMask,
 };
-use std::sync::mpsc::{Sender, channel};
 
 #[derive(DdsType, Clone, Debug, Default)]
 struct Temperature {

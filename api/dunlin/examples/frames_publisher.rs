@@ -6,11 +6,12 @@
 
 mod frames;
 
+use std::error::Error;
+use std::time::{Duration as StdDuration, Instant};
+
 use dunlin::qos::{DataWriterQos, PublisherQos, TopicQos};
 use dunlin::{DomainParticipant, Duration};
 use frames::{Frame, TOPIC, argument};
-use std::error::Error;
-use std::time::{Duration as StdDuration, Instant};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (bytes, count, rate) = (argument(1, 921_600), argument(2, 200), argument(3, 0));

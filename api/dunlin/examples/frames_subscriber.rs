@@ -5,11 +5,12 @@
 
 mod frames;
 
+use std::error::Error;
+use std::time::{Duration as StdDuration, Instant, SystemTime, UNIX_EPOCH};
+
 use dunlin::qos::{DataReaderQos, SubscriberQos, TopicQos};
 use dunlin::{DomainParticipant, Duration, StateMasks, WaitSet};
 use frames::{Frame, TOPIC, argument};
-use std::error::Error;
-use std::time::{Duration as StdDuration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A pause between two samples that is worth a line.
 const PAUSE: StdDuration = StdDuration::from_millis(100);

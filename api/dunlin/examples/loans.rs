@@ -1,13 +1,14 @@
 //! What samples of one process cost another one on the same host, serialized and lent: samples a second, reliable and
 //! without loss. `cargo run --release -p dunlin --example loans`
 
-use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant, Duration, StatusMask};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
+
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant, Duration, StatusMask};
 
 type Failure = Box<dyn std::error::Error>;
 

@@ -4,12 +4,13 @@
 
 mod shapes;
 
-use dunlin::qos::{DataWriterQos, PublisherQos, TopicQos};
-use dunlin::{DataWriter, DataWriterListener, DomainParticipant, StatusMask};
-use shapes::{ShapeType, TOPIC};
 use std::error::Error;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
+
+use dunlin::qos::{DataWriterQos, PublisherQos, TopicQos};
+use dunlin::{DataWriter, DataWriterListener, DomainParticipant, StatusMask};
+use shapes::{ShapeType, TOPIC};
 
 const BOARD: (i32, i32) = (240, 270);
 const SIZE: i32 = 30;

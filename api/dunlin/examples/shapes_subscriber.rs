@@ -4,11 +4,12 @@
 
 mod shapes;
 
+use std::error::Error;
+use std::sync::mpsc::channel;
+
 use dunlin::qos::{DataReaderQos, SubscriberQos, TopicQos};
 use dunlin::{DataReader, DataReaderListener, DomainParticipant, InstanceState, MatchedStatus, StatusMask};
 use shapes::{ShapeType, TOPIC};
-use std::error::Error;
-use std::sync::mpsc::channel;
 
 struct Print;
 

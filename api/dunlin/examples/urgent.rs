@@ -4,11 +4,12 @@
 //! urgent ones per second of 64 octets, reliable too, with TRANSPORT_PRIORITY 46.
 //! `urgent read`: takes both on the same host or on one with the same clock, until the writer has said that it is done.
 
-use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant, Duration, StateMasks, WaitSet};
 use std::error::Error;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::{Duration as StdDuration, Instant, SystemTime, UNIX_EPOCH};
+
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant, Duration, StateMasks, WaitSet};
 
 const BULK: &str = "Bulk";
 const URGENT: &str = "Urgent";

@@ -1,9 +1,10 @@
 //! One thread waits for several things at once: samples, a match, and a signal of another thread.
 
-use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{DdsType, DomainParticipant, Duration, GuardCondition, StateMasks, StatusMask, WaitSet};
 use std::error::Error;
 use std::thread;
+
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{DdsType, DomainParticipant, Duration, GuardCondition, StateMasks, StatusMask, WaitSet};
 
 #[derive(DdsType, Clone, Debug, Default)]
 struct Temperature {

@@ -1,7 +1,8 @@
 //! Waiting for what no status tells.
 
-use crate::signal::{Signal, when_any};
 use std::sync::Arc;
+
+use crate::signal::{Signal, when_any};
 
 /// Tells that something of its source may have changed. It wakes those who wait for a state that no status of DDS 1.4
 /// §2.2.4.1 tells. Cheap to clone.

@@ -1,16 +1,18 @@
 //! Entities whose type is not known where they are handed over: to listeners of publishers, subscribers and participants.
 
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use dunlin_cdr::TopicType;
+use dunlin_core::InstanceHandle;
+
 use crate::reader::{DataReader, ReadCondition};
 use crate::reader_inner::ReaderInner;
 use crate::serialized::SerializedData;
 use crate::topic::{Topic, TopicInner};
 use crate::writer::DataWriter;
 use crate::writer_inner::WriterInner;
-use dunlin_cdr::TopicType;
-use dunlin_core::InstanceHandle;
-use std::fmt;
-use std::ops::Deref;
-use std::sync::Arc;
 
 macro_rules! any {
     ($(#[$doc:meta])* $any:ident, $core:ident, $typed:ident, $local:ident) => {

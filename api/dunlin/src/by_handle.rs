@@ -1,11 +1,12 @@
 //! Instances ended by their handle alone (DDS 1.4 §2.2.2.4.2.7, §2.2.2.4.2.13).
 
-use crate::error::WriteError;
-use crate::write_params::WriteParams;
-use crate::writer::{DataWriter, at};
 use dunlin_cdr::TopicType;
 use dunlin_core::{InstanceHandle, WallTime};
 use dunlin_rtps::ChangeKind;
+
+use crate::error::WriteError;
+use crate::write_params::WriteParams;
+use crate::writer::{DataWriter, at};
 
 impl<T: TopicType> DataWriter<T> {
     /// dispose with a handle: no sample is needed.

@@ -1,16 +1,18 @@
 //! Conditions and wait-sets (DDS 1.4 §2.2.2.1.6–2.2.2.1.9, §2.2.2.5.8).
 
-use crate::event_descriptor::EventDescriptor;
-use crate::signal::{Signal, WaitCore};
-use crate::status::StatusMask;
-use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
-use dunlin_core::{Duration, InstanceHandle, ReturnCode};
-use dunlin_driver::{CannotWait, machine};
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
 use std::sync::{Arc, PoisonError};
 use std::task::Poll;
+
+use dunlin_core::{Duration, InstanceHandle, ReturnCode};
+use dunlin_driver::{CannotWait, machine};
+
+use crate::event_descriptor::EventDescriptor;
+use crate::signal::{Signal, WaitCore};
+use crate::status::StatusMask;
+use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 
 /// Something a [`WaitSet`] can wait for.
 #[derive(Clone)]

@@ -1,12 +1,14 @@
 //! A reader whose data one part of the program takes, whatever listeners others set.
 
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use dunlin_cdr::{CdrError, TopicType};
+
 use crate::reader::DataReader;
 use crate::reader_inner::{ErasedReaderListener, ReaderInner};
 use crate::sample::{RawSample, Sample};
 use crate::status::StatusMask;
-use dunlin_cdr::{CdrError, TopicType};
-use std::marker::PhantomData;
-use std::sync::Arc;
 
 struct Consumer<T, F> {
     take: F,

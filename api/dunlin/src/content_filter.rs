@@ -1,17 +1,19 @@
 //! ContentFilteredTopic (DDS 1.4 §2.2.2.3.3).
 
+use std::any::Any;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, Weak};
+
+use dunlin_cdr::TopicType;
+use dunlin_engine::{ContentFilter, ContentFilterProperty};
+use dunlin_filter::Filter;
+
 use crate::derived_topic::DerivedTopic;
 use crate::entity::EntityError;
 use crate::error::{CreateEntityError, ExpressionError};
 use crate::mutex::lock;
 use crate::topic::{Topic, TopicInner};
-use dunlin_cdr::TopicType;
-use dunlin_engine::{ContentFilter, ContentFilterProperty};
-use dunlin_filter::Filter;
-use std::any::Any;
-use std::marker::PhantomData;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, Weak};
 
 /// A reader of a content-filtered topic, as far as the topic has to know it.
 pub(crate) trait FilteredReader: Send + Sync {

@@ -1,5 +1,11 @@
 //! What a participant contains, finds and ignores (DDS 1.4 §2.2.2.2.1).
 
+use std::sync::Arc;
+
+use dunlin_cdr::{DdsType, TopicType};
+use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
+use dunlin_qos::{PublisherQos, SubscriberQos, TopicQos};
+
 use crate::builtin::{
     DcpsTopic, ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData,
 };
@@ -14,10 +20,6 @@ use crate::reader_inner::TopicSource;
 use crate::status::StatusMask;
 use crate::subscriber::Subscriber;
 use crate::topic::{Topic, TopicInner};
-use dunlin_cdr::{DdsType, TopicType};
-use dunlin_core::{Duration, EntityId, Guid, InstanceHandle};
-use dunlin_qos::{PublisherQos, SubscriberQos, TopicQos};
-use std::sync::Arc;
 
 impl ParticipantInner {
     fn delete_derived_topics(&self) {

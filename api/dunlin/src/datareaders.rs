@@ -1,5 +1,11 @@
 //! The data readers of a subscriber: made, found and deleted (DDS 1.4 §2.2.2.5.2).
 
+use std::sync::Arc;
+
+use dunlin_cdr::TopicType;
+use dunlin_core::Guid;
+use dunlin_qos::DataReaderQos;
+
 use crate::any::AnyDataReader;
 use crate::endpoint_qos::EndpointQos;
 use crate::entity::EntityError;
@@ -12,10 +18,6 @@ use crate::representation;
 use crate::status::StatusMask;
 use crate::subscriber::Subscriber;
 use crate::topic_description::TopicDescription;
-use dunlin_cdr::TopicType;
-use dunlin_core::Guid;
-use dunlin_qos::DataReaderQos;
-use std::sync::Arc;
 
 impl Subscriber {
     /// create_datareader: for a topic, a content-filtered topic or a multi-topic, with a QoS,

@@ -1,5 +1,11 @@
 //! The data writers of a publisher: made, found and deleted (DDS 1.4 §2.2.2.4.1).
 
+use std::sync::Arc;
+
+use dunlin_cdr::TopicType;
+use dunlin_core::Guid;
+use dunlin_qos::DataWriterQos;
+
 use crate::any::AnyDataWriter;
 use crate::endpoint_qos::EndpointQos;
 use crate::entity::EntityError;
@@ -11,10 +17,6 @@ use crate::status::StatusMask;
 use crate::topic::Topic;
 use crate::writer::DataWriter;
 use crate::writer_inner::{ErasedWriterListener, WriterInner};
-use dunlin_cdr::TopicType;
-use dunlin_core::Guid;
-use dunlin_qos::DataWriterQos;
-use std::sync::Arc;
 
 impl Publisher {
     /// create_datawriter, with a QoS, [`DATAWRITER_QOS_DEFAULT`](crate::DATAWRITER_QOS_DEFAULT) or

@@ -1,8 +1,9 @@
 //! Which readers a durability service has given their history: in the USER_DATA of the writer that gives it, so that
 //! [`wait_for_historical_data`](crate::DataReader::wait_for_historical_data) waits for it.
 
-use dunlin_core::Guid;
 use std::collections::VecDeque;
+
+use dunlin_core::Guid;
 
 /// What the USER_DATA begins with.
 const TITLE: &[u8] = b"dunlin.given_history 1\n";

@@ -1,11 +1,12 @@
 //! Topics that are made of others, content-filtered topics and multi-topics (DDS 1.4 §2.2.2.3.3, §2.2.2.3.4), as far as
 //! participants have to know them.
 
-use crate::mutex::lock;
-use crate::topic::TopicInner;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
+
+use crate::mutex::lock;
+use crate::topic::TopicInner;
 
 /// A topic that is made of others.
 pub(crate) trait DerivedTopic: Send + Sync {

@@ -1,5 +1,12 @@
 //! Topics whose type is known at run time only, and topics whose samples are not looked into.
 
+use std::any::{Any, TypeId};
+use std::sync::Arc;
+
+use dunlin_cdr::TopicType;
+use dunlin_dynamic::{DynamicData, DynamicType, SharedView};
+use dunlin_qos::TopicQos;
+
 use crate::content_filter::ContentFilteredTopic;
 use crate::endpoint_qos::EntityQos;
 use crate::error::CreateEntityError;
@@ -7,11 +14,6 @@ use crate::participant::DomainParticipant;
 use crate::serialized::{Opaque, SerializedData};
 use crate::topic::{Topic, TopicInner};
 use crate::types::local_dynamic_type;
-use dunlin_cdr::TopicType;
-use dunlin_dynamic::{DynamicData, DynamicType, SharedView};
-use dunlin_qos::TopicQos;
-use std::any::{Any, TypeId};
-use std::sync::Arc;
 
 impl Topic<DynamicData> {
     /// The same topic for readers whose samples stay serialized: `DataReader<SharedView>` gives each as the octets that were received,

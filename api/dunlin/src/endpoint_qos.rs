@@ -1,8 +1,9 @@
 //! Which QoS an entity is created with: one that is given, or one that its factory and, of writers and readers, its topic
 //! have (DDS 1.4 §2.2.2.2.1, §2.2.2.4.1.5, §2.2.2.5.2.5).
 
-use dunlin_qos::{DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicQos};
 use std::borrow::Cow;
+
+use dunlin_qos::{DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, SubscriberQos, TopicQos};
 
 /// What `create_topic`, `create_publisher`, `create_subscriber` and `set_qos` of these and of participants take: a reference
 /// to a QoS, or one of the constants.

@@ -1,12 +1,14 @@
 //! What entities have in common (DDS 1.4 §2.2.2.1.1): a handle, a listener, changed statuses, an end.
 
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use dunlin_core::{Guid, InstanceHandle, ReturnCode};
+use thiserror::Error;
+
 use crate::condition::StatusCondition;
 use crate::signal::Signal;
 use crate::status::StatusMask;
-use dunlin_core::{Guid, InstanceHandle, ReturnCode};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
-use thiserror::Error;
 
 /// Why an entity was not found, deleted or ignored.
 #[derive(Clone, Copy, PartialEq, Eq, Error)]

@@ -7,15 +7,15 @@
 mod multi_topic;
 mod request_reply;
 
-pub use multi_topic::MultiTopicError;
-pub use request_reply::{ReplyError, RequestError};
-
-use crate::entity::{Deleted, Unusable};
 use dunlin_cdr::CdrError;
 use dunlin_core::{Duration, ReturnCode};
 use dunlin_driver::CannotWait;
 use dunlin_qos::{ImmutablePolicy, InconsistentPolicy, UnsupportedPolicy};
+pub use multi_topic::MultiTopicError;
+pub use request_reply::{ReplyError, RequestError};
 use thiserror::Error;
+
+use crate::entity::{Deleted, Unusable};
 
 crate::sentence::debug_is_sentence!(
     CreateParticipantError,

@@ -1,13 +1,14 @@
 //! A file descriptor in the place of a blocking wait (DDS 1.4 §2.2.2.1.6 WaitSet), for event loops that wait for descriptors.
 
-use crate::sync::{AtomicBool, Ordering};
 use std::io;
+#[cfg(unix)]
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 #[cfg(target_os = "linux")]
 use rustix::event::{EventfdFlags, eventfd};
-#[cfg(unix)]
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+use crate::sync::{AtomicBool, Ordering};
 
 /// Readable once something may have changed at a condition of its [`WaitSet`](crate::WaitSet), until it is
 /// [cleared](Self::clear): for `epoll`, libuv, asyncio, `mio` and others. Cheap to clone.

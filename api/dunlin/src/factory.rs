@@ -1,12 +1,14 @@
 //! DomainParticipantFactory (DDS 1.4 §2.2.2.2.2).
 
-use crate::entity::EntityError;
-use crate::error::{CreateParticipantError, SetQosError};
-use crate::participant::{DomainParticipant, DomainParticipantBuilder, ParticipantInner, registry};
+use std::sync::Arc;
+
 use dunlin_core::DomainId;
 use dunlin_driver::machine;
 use dunlin_qos::{DomainParticipantFactoryQos, DomainParticipantQos};
-use std::sync::Arc;
+
+use crate::entity::EntityError;
+use crate::error::{CreateParticipantError, SetQosError};
+use crate::participant::{DomainParticipant, DomainParticipantBuilder, ParticipantInner, registry};
 
 /// Makes and finds the participants of this process. There is one; [`DomainParticipant::builder`] begins with its settings too.
 #[derive(Debug)]

@@ -1,13 +1,15 @@
 //! Topics of any kind by name, and of readers (DDS 1.4 §2.2.2.2.1.12 lookup_topicdescription, §2.2.2.5.3 get_topicdescription).
 
+use std::any::{Any, TypeId};
+use std::sync::Arc;
+
+use dunlin_cdr::DdsType;
+
 use crate::content_filter::{ContentFilteredTopic, FilteredTopicInner};
 use crate::multi_topic::{MultiTopic, MultiTopicInner};
 use crate::participant::DomainParticipant;
 use crate::reader::DataReader;
 use crate::topic::{Topic, TopicInner};
-use dunlin_cdr::DdsType;
-use std::any::{Any, TypeId};
-use std::sync::Arc;
 
 /// What [`DomainParticipant::lookup_topicdescription`] finds.
 #[derive(Clone, Debug)]

@@ -1,6 +1,12 @@
 //! What publishers and subscribers do with all their endpoints at once: PRESENTATION (DDS 1.4 §2.2.3.6) and suspended
 //! publications.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+
+use dunlin_cache::{InstanceSelect, Selection};
+use dunlin_core::WallTime;
+
 use crate::any::AnyDataReader;
 use crate::error::GroupAccessError;
 use crate::mutex::lock;
@@ -9,10 +15,6 @@ use crate::reader::StateMasks;
 use crate::reader_inner::ReaderInner;
 use crate::subscriber::Subscriber;
 use crate::writer_inner::WriterInner;
-use dunlin_cache::{InstanceSelect, Selection};
-use dunlin_core::WallTime;
-use std::sync::Arc;
-use std::sync::atomic::Ordering::SeqCst;
 
 impl Publisher {
     /// begin_coherent_changes: what the publisher's writers write from now on is shown together or not at all by readers

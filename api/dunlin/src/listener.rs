@@ -19,6 +19,7 @@ mod subscriber;
 mod topic;
 mod writer;
 
+use dunlin_cdr::TopicType;
 pub(crate) use reader::erased as erased_reader;
 pub(crate) use writer::erased as erased_writer;
 
@@ -30,7 +31,6 @@ use crate::status::{
 };
 use crate::subscriber::Subscriber;
 use crate::writer::DataWriter;
-use dunlin_cdr::TopicType;
 
 /// What a data reader reports to the application. Every method does nothing by default.
 #[expect(unused_variables, reason = "the defaults ignore their arguments")]

@@ -1,9 +1,8 @@
 //! Samples that are written and read where they lie, in memory that writer and readers of one host share.
 
-use crate::error::{LoanError, ReadError, WriteError};
-use crate::reader::DataReader;
-use crate::writer::DataWriter;
-use crate::writer_inner::Prepared;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{CachedSample, SampleInfo};
 use dunlin_cdr::{DdsType, EncapsulationHeader, Endianness, Representation};
@@ -11,8 +10,11 @@ use dunlin_driver::WriteWait;
 use dunlin_engine::WriteRequest;
 use dunlin_rtps::ChangeKind;
 use dunlin_shm::{Aligned, view, view_mut};
-use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
+
+use crate::error::{LoanError, ReadError, WriteError};
+use crate::reader::DataReader;
+use crate::writer::DataWriter;
+use crate::writer_inner::Prepared;
 
 /// Payloads are multiples of so many octets.
 const UNIT: usize = 4;

@@ -1,8 +1,9 @@
 //! Logs on standard error, as `logging` of the configuration says.
 
+use std::sync::Arc;
+
 use dunlin_config::Config;
 use dunlin_driver::log::print_without_subscriber;
-use std::sync::Arc;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -66,8 +67,9 @@ fn targets(filter: &str) -> Result<Targets, LoggingError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin_driver::log::Level;
+
+    use super::*;
 
     #[test]
     fn a_filter_that_is_not_understood_is_named_and_a_second_set_up_refused() {

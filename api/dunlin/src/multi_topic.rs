@@ -6,6 +6,15 @@ mod join;
 mod plan;
 mod side;
 
+use std::any::Any;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, Weak};
+
+use dunlin_cdr::{DdsType, TypeRef, TypeSupport, TypeSupportOf};
+use dunlin_filter::{Filter, FilterError, Place, TopicExpression};
+use dunlin_qos::{DataReaderQos, TopicQos};
+use plan::Plan;
+
 use crate::derived_topic::DerivedTopic;
 use crate::entity::EntityError;
 use crate::error::{CreateEntityError, ExpressionError, MultiTopicError};
@@ -14,13 +23,6 @@ use crate::participant::{DomainParticipant, ParticipantInner, is_usable};
 use crate::reader_inner::{JoinedTopic, ReaderInner, TopicSource};
 use crate::topic::TopicInner;
 use crate::topic_description::{TopicDescription, sealed};
-use dunlin_cdr::{DdsType, TypeRef, TypeSupport, TypeSupportOf};
-use dunlin_filter::{Filter, FilterError, Place, TopicExpression};
-use dunlin_qos::{DataReaderQos, TopicQos};
-use plan::Plan;
-use std::any::Any;
-use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, Weak};
 
 /// What all handles of one multi-topic and its readers share.
 pub(crate) struct MultiTopicInner {

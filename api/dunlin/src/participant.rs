@@ -1,5 +1,21 @@
 //! DomainParticipant (DDS 1.4 §2.2.2.2.1).
 
+use std::any::{Any, TypeId};
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, Weak};
+
+use dunlin_cache::{CachedSample, SampleData, Selection, UnknownInstance};
+use dunlin_cdr::{DdsType, TopicType, TypeSupport, TypeSupportOf};
+use dunlin_config::Config;
+use dunlin_core::{DomainId, Guid, GuidPrefix, MonoTime, Now, WallTime};
+use dunlin_driver::{CannotWait, Session};
+use dunlin_engine::{
+    CreateError, LocalType, Misbehaved, Output, ParticipantStats, PublisherGroup, ReaderPolicies, ReaderSlot,
+    ReaderSpec, SetEnd, SubscriberGroup, WriteRequest, WriterPolicies, WriterSlot, WriterSpec,
+};
+use dunlin_qos::{DomainParticipantQos, Presentation, PresentationAccessScope, TopicQos};
+use dunlin_transport::TransportStats;
+
 use crate::architecture::Servers;
 use crate::builtin::{
     ParticipantBuiltinTopicData, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData,
@@ -19,20 +35,6 @@ use crate::subscriber_state::SubscriberFactory;
 use crate::topic::{Topic, TopicInner};
 use crate::types::RegisteredTypes;
 use crate::writer_inner::{WriterInner, put_urgent_first};
-use dunlin_cache::{CachedSample, SampleData, Selection, UnknownInstance};
-use dunlin_cdr::{DdsType, TopicType, TypeSupport, TypeSupportOf};
-use dunlin_config::Config;
-use dunlin_core::{DomainId, Guid, GuidPrefix, MonoTime, Now, WallTime};
-use dunlin_driver::{CannotWait, Session};
-use dunlin_engine::{
-    CreateError, LocalType, Misbehaved, Output, ParticipantStats, PublisherGroup, ReaderPolicies, ReaderSlot,
-    ReaderSpec, SetEnd, SubscriberGroup, WriteRequest, WriterPolicies, WriterSlot, WriterSpec,
-};
-use dunlin_qos::{DomainParticipantQos, Presentation, PresentationAccessScope, TopicQos};
-use dunlin_transport::TransportStats;
-use std::any::{Any, TypeId};
-use std::borrow::Cow;
-use std::sync::{Arc, Mutex, Weak};
 
 mod at_exit;
 mod belongings;
@@ -49,15 +51,14 @@ mod topics;
 mod waiting;
 mod writing;
 
-pub(crate) use builtin_feeds::{builtin_reader, topic_sample};
-pub(crate) use writing::Room;
-
 use at_exit::Presence;
 use belongings::Contents;
 pub use builder::DomainParticipantBuilder;
 use builtin_feeds::BuiltinFeeds;
+pub(crate) use builtin_feeds::{builtin_reader, topic_sample};
 use known_topics::KnownTopics;
 use sink::Sink;
+pub(crate) use writing::Room;
 
 /// Octets of the longest topic or type name, so that its terminating NUL makes 256.
 const MAX_NAME: usize = 255;

@@ -1,16 +1,18 @@
 //! Types of endpoints: what a participant announces of its own, what others tell of theirs (DDS-XTypes 1.3 §7.6.3.2 and
 //! §7.6.3.3), and the names that its types have.
 
-use crate::endpoint_qos::EntityQos;
-use crate::error::CreateEntityError;
-use crate::participant::{DomainParticipant, ParticipantInner, is_usable};
-use crate::topic::{Topic, TopicInner};
+use std::any::TypeId;
+use std::sync::Arc;
+
 use dunlin_cdr::DdsType;
 use dunlin_core::Guid;
 use dunlin_engine::{LocalType, TypeDiscovery};
 use dunlin_qos::TopicQos;
-use std::any::TypeId;
-use std::sync::Arc;
+
+use crate::endpoint_qos::EntityQos;
+use crate::error::CreateEntityError;
+use crate::participant::{DomainParticipant, ParticipantInner, is_usable};
+use crate::topic::{Topic, TopicInner};
 
 impl ParticipantInner {
     /// The type of the topic `name`, if the configuration lets types be announced.

@@ -1,14 +1,16 @@
 //! What matched endpoints have shown: who builds a protocol of its own on writers and readers needs to know whether what it sends
 //! now can arrive (DDS-RPC 1.0 §7.6.2; services, bindings).
 
+use std::sync::Arc;
+
+use dunlin_cdr::TopicType;
+use dunlin_core::{InstanceHandle, SequenceNumber};
+
 use crate::activity::Activity;
 use crate::builtin::{PublicationBuiltinTopicData, SubscriptionBuiltinTopicData};
 use crate::error::NotMatched;
 use crate::reader::DataReader;
 use crate::writer::DataWriter;
-use dunlin_cdr::TopicType;
-use dunlin_core::{InstanceHandle, SequenceNumber};
-use std::sync::Arc;
 
 /// How it stands with a matched reader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,10 +1,11 @@
 //! Where the present thread runs, if that is not the real machine: a node of the simulator, which brings what participants are
 //! made with.
 
-use dunlin_config::Config;
-use dunlin_driver::JoinError;
 use std::cell::RefCell;
 use std::sync::Arc;
+
+use dunlin_config::Config;
+use dunlin_driver::JoinError;
 
 /// A place where programs run.
 pub(crate) trait Place: Send + Sync {

@@ -1,8 +1,9 @@
 //! What a participant tells of the process that it is in, so that tools can say which program on which host it is.
 
-use dunlin_qos::{DomainParticipantQos, Property};
 use std::fmt;
 use std::io::Read;
+
+use dunlin_qos::{DomainParticipantQos, Property};
 
 /// Octets of the table of users that are looked at; it is longer only where thousands are in it.
 const MOST_OF_USERS: u64 = 1 << 20;

@@ -1,11 +1,13 @@
 //! Which listener hears of a status (DDS 1.4 §2.2.4.2.3): the most specific one whose mask has it.
 
+use std::sync::Arc;
+
+use dunlin_core::Guid;
+
 use crate::reader_inner::ReaderInner;
 use crate::status::StatusMask;
 use crate::topic::TopicInner;
 use crate::writer_inner::WriterInner;
-use dunlin_core::Guid;
-use std::sync::Arc;
 
 impl WriterInner {
     /// Tells writer, publisher or participant.
@@ -132,14 +134,16 @@ impl TopicInner {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use dunlin_qos::{DataWriterQos, PublisherQos, TopicQos};
+
     use super::*;
     use crate::any::AnyDataWriter;
     use crate::listener::{PublisherListener, SubscriberListener, TopicListener};
     use crate::statistics::EntityStatistics;
     use crate::status::MatchedStatus;
     use crate::{Config, DomainParticipant};
-    use dunlin_qos::{DataWriterQos, PublisherQos, TopicQos};
-    use std::sync::atomic::{AtomicU32, Ordering};
 
     struct Counts(Arc<AtomicU32>);
 

@@ -1,5 +1,11 @@
 //! Publisher (DDS 1.4 §2.2.2.4.1).
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use dunlin_core::{Duration, EntityKind, InstanceHandle};
+use dunlin_qos::{DataWriterQos, PublisherQos, TopicQos};
+
 use crate::condition::StatusCondition;
 use crate::endpoint_qos::{EndpointQos, EntityQos};
 use crate::entity::EntityError;
@@ -10,10 +16,6 @@ use crate::publisher_state::PublisherState;
 use crate::status::StatusMask;
 use crate::topic::TopicInner;
 use crate::writer_inner::WriterInner;
-use dunlin_core::{Duration, EntityKind, InstanceHandle};
-use dunlin_qos::{DataWriterQos, PublisherQos, TopicQos};
-use std::borrow::Cow;
-use std::sync::Arc;
 
 /// Creates data writers with a common PARTITION and PRESENTATION. Cheap to clone.
 ///

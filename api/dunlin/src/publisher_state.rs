@@ -1,16 +1,18 @@
 //! What all handles of a publisher share. It names no writer: that is `W`, which names it.
 
+use std::any::Any;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, Weak};
+
+use dunlin_core::InstanceHandle;
+use dunlin_engine::PublisherGroup;
+use dunlin_qos::{DataWriterQos, Presentation, PublisherQos};
+
 use crate::entity::Entity;
 use crate::error::CreateEntityError;
 use crate::mutex::lock;
 use crate::qos_cell::QosCell;
 use crate::status::StatusMask;
-use dunlin_core::InstanceHandle;
-use dunlin_engine::PublisherGroup;
-use dunlin_qos::{DataWriterQos, Presentation, PublisherQos};
-use std::any::Any;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, Weak};
 
 /// The listener of a publisher, which hears of its writers (DDS 1.4 §2.2.4.2.3).
 pub(crate) trait ErasedPublisherListener<W>: Send + Sync {

@@ -1,8 +1,9 @@
 //! The QoS of an entity: every policy may change until it is enabled, then the changeable ones (DDS 1.4 §2.2.2.1.1.1 set_qos).
 
+use std::sync::Mutex;
+
 use crate::error::SetQosError;
 use crate::mutex::lock;
-use std::sync::Mutex;
 
 /// A QoS, and whether its immutable policies stay.
 ///

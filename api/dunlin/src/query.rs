@@ -1,14 +1,16 @@
 //! Queries (DDS 1.4 §2.2.2.5.9), and reading by them.
 
-use crate::error::{ExpressionError, ReadError};
-use crate::mutex::lock;
-use crate::reader_inner::ReaderInner;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
 use dunlin_cache::{CachedSample, InstanceSelect, SampleData, Selection};
 use dunlin_cdr::{DecodeOptions, TypeRef};
 use dunlin_core::{Guid, InstanceHandle, SequenceNumber};
 use dunlin_filter::{Filter, SortKey};
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+
+use crate::error::{ExpressionError, ReadError};
+use crate::mutex::lock;
+use crate::reader_inner::ReaderInner;
 
 /// The query of a condition; replaced as a whole, so that no lock is held while it is evaluated.
 #[derive(Debug)]

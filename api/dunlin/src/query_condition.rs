@@ -1,13 +1,15 @@
 //! QueryCondition (DDS 1.4 §2.2.2.5.9).
 
+use std::ops::Deref;
+use std::sync::Arc;
+
+use dunlin_cache::{InstanceSelect, SampleData};
+use dunlin_cdr::TopicType;
+
 use crate::condition::Condition;
 use crate::error::ExpressionError;
 use crate::query::{Query, satisfies};
 use crate::reader::{DataReader, ReadCondition, StateMasks, selection};
-use dunlin_cache::{InstanceSelect, SampleData};
-use dunlin_cdr::TopicType;
-use std::ops::Deref;
-use std::sync::Arc;
 
 /// Selects samples by their states and by a condition on their contents; true while the reader has such a sample. Use it
 /// like the [`ReadCondition`] that it is.

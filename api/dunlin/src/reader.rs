@@ -1,5 +1,17 @@
 //! DataReader (DDS 1.4 §2.2.2.5.3).
 
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use dunlin_cache::{
+    CachedSample, InstanceSelect, InstanceStateMask, SampleStateMask, Selection, ViewStateMask,
+};
+use dunlin_cdr::{DecodeOptions, Limits, TopicType};
+use dunlin_core::{Duration, Guid, InstanceHandle, SampleIdentity, VendorId};
+use dunlin_engine::{ContentFilterStats, ReaderStats};
+use dunlin_qos::DataReaderQos;
+
 use crate::builtin::PublicationBuiltinTopicData;
 use crate::condition::{Condition, StatusCondition};
 use crate::endpoint_qos::EndpointQos;
@@ -14,16 +26,6 @@ use crate::status::{
     SampleRejectedStatus, StatusMask,
 };
 use crate::subscriber::Subscriber;
-use dunlin_cache::{
-    CachedSample, InstanceSelect, InstanceStateMask, SampleStateMask, Selection, ViewStateMask,
-};
-use dunlin_cdr::{DecodeOptions, Limits, TopicType};
-use dunlin_core::{Duration, Guid, InstanceHandle, SampleIdentity, VendorId};
-use dunlin_engine::{ContentFilterStats, ReaderStats};
-use dunlin_qos::DataReaderQos;
-use std::marker::PhantomData;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Reads samples of one topic. Cheap to clone; the reader goes away with its last handle.
 ///

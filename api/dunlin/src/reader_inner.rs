@@ -3,6 +3,16 @@
 mod behind;
 mod source;
 
+use std::any::Any;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use dunlin_cache::{CachedSample, SampleState, Selection, ViewState};
+use dunlin_cdr::TypeSupport;
+use dunlin_core::{Duration, EntityId, Guid, SampleIdentity};
+use dunlin_discovery::EndpointLocators;
+use dunlin_engine::{ContentFilter, Event, ReaderPolicies, ReaderSlot, ReaderSpec, WriteRequest};
+use dunlin_qos::{DataReaderQos, DurabilityKind, IncompatiblePolicy};
 pub(crate) use source::{JoinedTopic, TopicSource};
 
 use crate::builtin::PublicationBuiltinTopicData;
@@ -20,15 +30,6 @@ use crate::status::{
 };
 use crate::subscriber_state::{SubscriberMember, SubscriberState};
 use crate::topic::TopicInner;
-use dunlin_cache::{CachedSample, SampleState, Selection, ViewState};
-use dunlin_cdr::TypeSupport;
-use dunlin_core::{Duration, EntityId, Guid, SampleIdentity};
-use dunlin_discovery::EndpointLocators;
-use dunlin_engine::{ContentFilter, Event, ReaderPolicies, ReaderSlot, ReaderSpec, WriteRequest};
-use dunlin_qos::{DataReaderQos, DurabilityKind, IncompatiblePolicy};
-use std::any::Any;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 #[derive(Default)]
 pub(crate) struct ReaderStatuses {

@@ -59,10 +59,11 @@ impl<T: TopicType> Sample<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin_cache::{InstanceState, SampleState, ViewState};
     use dunlin_cdr::{DdsType, TypeSupportOf, WString};
     use dunlin_core::{InstanceHandle, SequenceNumber, WallTime};
+
+    use super::*;
 
     #[derive(Clone, Debug, PartialEq, DdsType)]
     #[dds(crate = "dunlin_cdr", final)]

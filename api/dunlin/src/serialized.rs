@@ -1,7 +1,8 @@
 //! Samples that stay serialized (DDS-XTypes 1.3 §7.4): written and taken as octets, with what the type can find out about them.
 
-use crate::content_filter::ContentFilteredTopic;
-use crate::topic::Topic;
+use std::any::Any;
+use std::sync::Arc;
+
 use dunlin_buf::SharedBytes;
 use dunlin_cache::key_hash;
 use dunlin_cdr::{
@@ -10,8 +11,9 @@ use dunlin_cdr::{
 };
 use dunlin_core::{InstanceHandle, VendorId};
 use dunlin_dynamic::{DynamicData, DynamicType};
-use std::any::Any;
-use std::sync::Arc;
+
+use crate::content_filter::ContentFilteredTopic;
+use crate::topic::Topic;
 
 /// A buffer may be so much larger than the octets in it that are passed on; else they are copied, so as not to keep it.
 const TOLERATED: usize = 512;

@@ -1,13 +1,15 @@
 //! How a change of an entity reaches the threads and tasks that wait for it.
 
-use crate::event_descriptor::EventDescriptor;
-use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering};
-use dunlin_core::{Duration, MonoTime};
-use dunlin_driver::machine;
 use std::future::poll_fn;
 use std::io;
 use std::sync::{Arc, OnceLock, PoisonError, Weak};
 use std::task::{Poll, Waker};
+
+use dunlin_core::{Duration, MonoTime};
+use dunlin_driver::machine;
+
+use crate::event_descriptor::EventDescriptor;
+use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering};
 
 /// Raised by whoever changed something; wakes the wait-sets and tasks that registered.
 #[derive(Debug, Default)]
@@ -262,10 +264,11 @@ impl WaitCore {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::*;
     use std::pin::pin;
     use std::sync::atomic::AtomicU32;
     use std::task::{Context, Wake};
+
+    use super::*;
 
     #[derive(Default)]
     struct Count(AtomicU32);

@@ -2,6 +2,18 @@
 //!
 //! It is no entity of the application: it has no publisher, no listener, and look-up does not find it.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use dunlin_buf::SharedBytes;
+use dunlin_cdr::{DdsType, Representation, TypeRef};
+use dunlin_core::{Duration, EntityId, Guid};
+use dunlin_engine::{
+    BandStats, EndpointLocators, Event, ReaderSlot, RelayStats, WriteRequest, WriterSlot, WriterSpec,
+};
+use dunlin_qos::{DataRepresentationId, DataWriterQos, PublisherQos, TopicData};
+use dunlin_rtps::ChangeKind;
+
 use crate::builtin::BuiltinTopicKey;
 use crate::mutex::lock;
 use crate::participant::ParticipantInner;
@@ -11,16 +23,6 @@ use crate::statistics::{
 };
 use crate::topic::TopicInner;
 use crate::types::local_type;
-use dunlin_buf::SharedBytes;
-use dunlin_cdr::{DdsType, Representation, TypeRef};
-use dunlin_core::{Duration, EntityId, Guid};
-use dunlin_engine::{
-    BandStats, EndpointLocators, Event, ReaderSlot, RelayStats, WriteRequest, WriterSlot, WriterSpec,
-};
-use dunlin_qos::{DataRepresentationId, DataWriterQos, PublisherQos, TopicData};
-use dunlin_rtps::ChangeKind;
-use std::collections::BTreeSet;
-use std::sync::Arc;
 
 /// Endpoints whose counters are published at once; those of a participant with more take turns.
 const MOST_AT_ONCE: usize = 256;

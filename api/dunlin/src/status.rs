@@ -1,9 +1,10 @@
 //! Communication statuses (DDS 1.4 §2.2.4.1).
 
-use dunlin_core::InstanceHandle;
-use dunlin_qos::{IncompatiblePolicy, PolicyId};
 use std::collections::BTreeMap;
 use std::ops::{BitAnd, BitOr, BitOrAssign, Not};
+
+use dunlin_core::InstanceHandle;
+use dunlin_qos::{IncompatiblePolicy, PolicyId};
 
 /// A set of status kinds, with the bits of the standard (DDS 1.4 §2.3.3): for which a listener is called, or a status condition
 /// becomes true. Combine them with `|`.

@@ -1,15 +1,17 @@
 //! Samples as an async stream, without any particular executor.
 
-use crate::reader::DataReader;
-use crate::sample::Sample;
-use crate::signal::Registration;
-use dunlin_cdr::TopicType;
-use futures_core::Stream;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+
+use dunlin_cdr::TopicType;
+use futures_core::Stream;
+
+use crate::reader::DataReader;
+use crate::sample::Sample;
+use crate::signal::Registration;
 
 /// How many samples one look into the cache takes.
 const BATCH: usize = 64;

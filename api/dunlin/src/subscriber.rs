@@ -1,5 +1,11 @@
 //! Subscriber (DDS 1.4 §2.2.2.5.2).
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use dunlin_core::{EntityKind, InstanceHandle};
+use dunlin_qos::{DataReaderQos, PresentationAccessScope, SubscriberQos, TopicQos};
+
 use crate::condition::StatusCondition;
 use crate::endpoint_qos::{EndpointQos, EntityQos};
 use crate::entity::EntityError;
@@ -9,10 +15,6 @@ use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::reader_inner::{ReaderInner, TopicSource};
 use crate::status::StatusMask;
 use crate::subscriber_state::SubscriberState;
-use dunlin_core::{EntityKind, InstanceHandle};
-use dunlin_qos::{DataReaderQos, PresentationAccessScope, SubscriberQos, TopicQos};
-use std::borrow::Cow;
-use std::sync::Arc;
 
 /// Creates data readers with a common PARTITION and PRESENTATION. Cheap to clone.
 ///

@@ -1,16 +1,18 @@
 //! What all handles of a subscriber share. It names no reader: that is `R`, which names it.
 
+use std::any::Any;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use dunlin_core::InstanceHandle;
+use dunlin_engine::SubscriberGroup;
+use dunlin_qos::{DataReaderQos, Presentation, PresentationAccessScope, SubscriberQos};
+
 use crate::entity::Entity;
 use crate::error::{CreateEntityError, GroupAccessError};
 use crate::mutex::lock;
 use crate::qos_cell::QosCell;
 use crate::status::StatusMask;
-use dunlin_core::InstanceHandle;
-use dunlin_engine::SubscriberGroup;
-use dunlin_qos::{DataReaderQos, Presentation, PresentationAccessScope, SubscriberQos};
-use std::any::Any;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// The listener of a subscriber, which hears of its readers (DDS 1.4 §2.2.4.2.3).
 pub(crate) trait ErasedSubscriberListener<R>: Send + Sync {

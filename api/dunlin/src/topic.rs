@@ -1,5 +1,15 @@
 //! Topic (DDS 1.4 §2.2.2.3).
 
+use std::any::{Any, TypeId};
+use std::collections::BTreeSet;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use dunlin_cdr::{DdsType, TopicType, TypeRef, TypeSupport, TypeSupportOf};
+use dunlin_core::{Guid, InstanceHandle};
+use dunlin_engine::LocalType;
+use dunlin_qos::{Durability, TopicData, TopicQos};
+
 use crate::condition::StatusCondition;
 use crate::endpoint_qos::EntityQos;
 use crate::entity::Entity;
@@ -7,14 +17,6 @@ use crate::error::{CreateEntityError, SetQosError};
 use crate::mutex::lock;
 use crate::qos_cell::QosCell;
 use crate::status::{InconsistentTopicStatus, ReadAndReset, StatusMask};
-use dunlin_cdr::{DdsType, TopicType, TypeRef, TypeSupport, TypeSupportOf};
-use dunlin_core::{Guid, InstanceHandle};
-use dunlin_engine::LocalType;
-use dunlin_qos::{Durability, TopicData, TopicQos};
-use std::any::{Any, TypeId};
-use std::collections::BTreeSet;
-use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// What a topic needs of the participant that it belongs to.
 pub(crate) trait TopicFactory: Send + Sync {

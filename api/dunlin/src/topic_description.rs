@@ -1,8 +1,9 @@
 //! What readers can be created for (DDS 1.4 §2.2.2.3.1 TopicDescription).
 
+use dunlin_cdr::TopicType;
+
 use crate::content_filter::ContentFilteredTopic;
 use crate::topic::Topic;
-use dunlin_cdr::TopicType;
 
 /// What a reader can be created for: a [`Topic`], a [`ContentFilteredTopic`] or a [`MultiTopic`](crate::MultiTopic)
 /// (DDS 1.4 §2.2.2.3.1).
@@ -20,11 +21,13 @@ impl<T: TopicType> TopicDescription for ContentFilteredTopic<T> {
 }
 
 pub(crate) mod sealed {
+    use std::sync::Arc;
+
+    use dunlin_cdr::TopicType;
+
     use crate::content_filter::ContentFilteredTopic;
     use crate::reader_inner::TopicSource;
     use crate::topic::Topic;
-    use dunlin_cdr::TopicType;
-    use std::sync::Arc;
 
     /// Where samples come from.
     pub trait Source {

@@ -1,14 +1,16 @@
 //! Types of the topics of this process: their type objects, and the names that they were registered under (DDS-XTypes 1.3
 //! §7.6.3.2).
 
-use crate::mutex::lock;
+use std::any::TypeId;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, Weak};
+
 use dunlin_cdr::{DdsType, description};
 use dunlin_dynamic::DynamicType;
 use dunlin_engine::LocalType;
 use dunlin_xtypes::{TypeGraph, TypeIndex};
-use std::any::TypeId;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, Weak};
+
+use crate::mutex::lock;
 
 /// What is announced of Rust types that topics have: they share it, as thousands may have one type.
 static LOCAL_TYPES: Mutex<BTreeMap<TypeId, Weak<LocalType>>> = Mutex::new(BTreeMap::new());

@@ -1,10 +1,11 @@
 //! What a service says of a sample that it writes for somebody else.
 
-use crate::error::WriteError;
 use dunlin_buf::SharedBytes;
 use dunlin_cache::key_hash;
 use dunlin_core::{Guid, Identities, InstanceHandle, SampleIdentity, WallTime};
 use dunlin_engine::inline_qos;
+
+use crate::error::WriteError;
 
 /// Parameters of one write, dispose or unregister (RTPS 2.5 §9.6.4): of routers, durability services, players, request and reply.
 ///

@@ -1,5 +1,16 @@
 //! DataWriter (DDS 1.4 §2.2.2.4.2).
 
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use dunlin_buf::SharedBytes;
+use dunlin_cdr::{TopicType, TypeSupport};
+use dunlin_core::{Duration, Guid, InstanceHandle, SampleIdentity, WallTime};
+use dunlin_driver::WriteWait;
+use dunlin_engine::{WriteRequest, WriterStats};
+use dunlin_qos::DataWriterQos;
+use dunlin_rtps::ChangeKind;
+
 use crate::builtin::SubscriptionBuiltinTopicData;
 use crate::condition::StatusCondition;
 use crate::endpoint_qos::EndpointQos;
@@ -13,15 +24,6 @@ use crate::status::{
 use crate::topic::Topic;
 use crate::write_params::WriteParams;
 use crate::writer_inner::{Prepared, WriterInner};
-use dunlin_buf::SharedBytes;
-use dunlin_cdr::{TopicType, TypeSupport};
-use dunlin_core::{Duration, Guid, InstanceHandle, SampleIdentity, WallTime};
-use dunlin_driver::WriteWait;
-use dunlin_engine::{WriteRequest, WriterStats};
-use dunlin_qos::DataWriterQos;
-use dunlin_rtps::ChangeKind;
-use std::marker::PhantomData;
-use std::sync::Arc;
 
 /// Writes samples of one topic. Cheap to clone; the writer goes away with its last handle, after
 /// waiting a moment for readers that have not acknowledged everything.

@@ -2,6 +2,21 @@
 
 mod writing;
 
+use std::any::{Any, TypeId};
+use std::cmp::Reverse;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use dunlin_buf::BufPool;
+use dunlin_cdr::Representation;
+use dunlin_core::defaults::LARGE_SAMPLE;
+use dunlin_core::{Duration, EntityId, Guid, InstanceHandle, SequenceNumber};
+use dunlin_discovery::EndpointLocators;
+use dunlin_driver::{AtHighWater, WriteWait};
+use dunlin_dynamic::DynamicData;
+use dunlin_engine::{Event, LONGEST_AT_HIGH_WATER, WriterPolicies, WriterSlot, WriterSpec};
+use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy};
+use dunlin_transport::Lender;
 pub(crate) use writing::Prepared;
 
 use crate::builtin::SubscriptionBuiltinTopicData;
@@ -19,20 +34,6 @@ use crate::status::{
     StatusMask,
 };
 use crate::topic::TopicInner;
-use dunlin_buf::BufPool;
-use dunlin_cdr::Representation;
-use dunlin_core::defaults::LARGE_SAMPLE;
-use dunlin_core::{Duration, EntityId, Guid, InstanceHandle, SequenceNumber};
-use dunlin_discovery::EndpointLocators;
-use dunlin_driver::{AtHighWater, WriteWait};
-use dunlin_dynamic::DynamicData;
-use dunlin_engine::{Event, LONGEST_AT_HIGH_WATER, WriterPolicies, WriterSlot, WriterSpec};
-use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy};
-use dunlin_transport::Lender;
-use std::any::{Any, TypeId};
-use std::cmp::Reverse;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, OnceLock};
 
 /// Octets of send buffers a writer keeps for reuse.
 const RETAINED_BUFFERS: usize = 8 << 20;

@@ -2,13 +2,14 @@
 
 mod common;
 
+use std::io::Read;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
 use common::{eventually, reader_in, track, writer_in};
 use dunlin::qos::{DataReaderQos, DataWriterQos};
 use dunlin::{Config, DomainParticipant};
 use socket2::{Domain, Protocol, Socket, Type};
-use std::io::Read;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration;
 
 const PLACE: Ipv4Addr = Ipv4Addr::new(127, 255, 255, 255);
 

@@ -2,12 +2,13 @@
 //! endpoint was deleted and its coming into being stands a warning, so that what takes the log in can do what another thread
 //! could do at that moment.
 
+use std::cell::RefCell;
+use std::sync::Once;
+
 use dunlin::qos::PresentationAccessScope as Scope;
 use dunlin::qos::{DataReaderQos, DataWriterQos, DurabilityKind, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::sim::{Result, Sim};
 use dunlin::{Config, CreateEntityError, DdsType, DomainParticipant, Duration, ReturnCode};
-use std::cell::RefCell;
-use std::sync::Once;
 
 #[derive(DdsType, Clone, Debug, Default)]
 struct Reading {

@@ -6,11 +6,12 @@
 
 mod common;
 
+use std::ops::Range;
+
 use common::eventually;
 use common::processes::{Other, participant_with, role};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{DataWriter, DdsType, DomainParticipant, DynamicType, StateMasks, Subscriber};
-use std::ops::Range;
 
 /// KiB that a participant with one writer may need, and one with a thousand. An optimised program needs less.
 const ALONE: usize = 500;

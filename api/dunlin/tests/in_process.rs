@@ -2,16 +2,17 @@
 
 mod common;
 
-use common::{Track, domain, eventually, track};
-use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, ResourceLimits, SubscriberQos, TopicQos};
-use dunlin::{
-    Config, DataReader, DataWriter, DomainParticipant, Duration, InstanceState, Sample, StatusMask, WallTime,
-};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use common::{Track, domain, eventually, track};
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, ResourceLimits, SubscriberQos, TopicQos};
+use dunlin::{
+    Config, DataReader, DataWriter, DomainParticipant, Duration, InstanceState, Sample, StatusMask, WallTime,
+};
 
 /// A call that takes longer has been kept.
 const LONGEST_CALL: std::time::Duration = std::time::Duration::from_secs(30);

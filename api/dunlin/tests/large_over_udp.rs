@@ -4,12 +4,13 @@
 
 mod common;
 
+use std::path::Path;
+use std::time::Duration;
+
 use common::processes::{Other, role};
 use common::{domain, eventually};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DdsType, DomainParticipant};
-use std::path::Path;
-use std::time::Duration;
 
 const TOPIC: &str = "Large";
 const LEN: usize = 4 << 20;

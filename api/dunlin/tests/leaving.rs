@@ -4,15 +4,16 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Instant;
+
 use common::eventually;
 use common::processes::{Other, role};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{
     Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, InstanceState, StatusMask,
 };
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
-use std::time::Instant;
 
 #[derive(DdsType, Clone, Debug, Default)]
 struct Reading {

@@ -4,14 +4,15 @@
 
 mod common;
 
+use std::collections::VecDeque;
+use std::path::Path;
+use std::time::Duration;
+
 use common::eventually;
 use common::processes::{Other, participant_with, role};
 use common::survivors::{Pulse, Survivors, rounds};
 use dunlin::qos::{DataReaderQos, DataWriterQos, DurabilityKind, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Loan, LoanError, LoanedSample};
-use std::collections::VecDeque;
-use std::path::Path;
-use std::time::Duration;
 
 const COUNT: u32 = 300;
 const LEN: usize = 25_000;

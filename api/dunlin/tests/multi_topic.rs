@@ -2,6 +2,9 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use common::{domain, eventually, participant};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{
@@ -9,8 +12,6 @@ use dunlin::{
     InstanceState, MatchedStatus, MultiTopic, MultiTopicError, ReturnCode, Sample, SetQosError, StateMasks,
     StatusMask, Topic, WaitSet,
 };
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[derive(DdsType, Clone, Debug, Default)]
 struct Location {

@@ -3,13 +3,14 @@
 
 mod common;
 
+use std::path::Path;
+use std::time::Duration;
+
 use common::eventually;
 use common::processes::{Other, participant_with, role};
 use common::survivors::{Pulse, Survivors, rounds};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant};
-use std::path::Path;
-use std::time::Duration;
 
 const TOPIC: &str = "Numbers";
 const COUNT: u64 = 2_000;

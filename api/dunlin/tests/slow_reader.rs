@@ -5,14 +5,15 @@
 
 mod common;
 
-use common::{domain, eventually};
-use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{Config, DataWriter, DdsType, DomainParticipant};
 use std::io::{BufRead, BufReader};
 use std::pin::pin;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use common::{domain, eventually};
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{Config, DataWriter, DdsType, DomainParticipant};
 
 const ROLE: &str = "DUNLIN_TEST_SLOW_READER";
 const TOPIC: &str = "Steady";

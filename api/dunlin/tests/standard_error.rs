@@ -1,10 +1,11 @@
 //! What the library prints on standard error by itself: warnings in plain lines, unless the program has a subscriber of
 //! `tracing` or the configuration says otherwise. Programs of their own, as it holds for a process: this one again.
 
-use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{Config, DdsType, DomainParticipant};
 use std::process::{Command, id};
 use std::time::{Duration, Instant};
+
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{Config, DdsType, DomainParticipant};
 
 const ROLE: &str = "DUNLIN_TEST_LOG";
 

@@ -4,11 +4,12 @@ mod common;
 #[path = "common/elsewhere.rs"]
 mod elsewhere;
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
 use common::Reading;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, TopicQos};
 use dunlin::{Config, DataWriter, DomainParticipant};
 use elsewhere::Elsewhere;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The codepoint of the datagram with the sample that is written here. Nothing else has this number in it.
 fn codepoint(other: &mut Elsewhere, writer: &DataWriter<Reading>, n: u32) -> u8 {

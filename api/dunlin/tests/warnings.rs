@@ -5,6 +5,10 @@ mod common;
 #[path = "common/elsewhere.rs"]
 mod elsewhere;
 
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
 use common::{KeyedReading, Lines, Measurement, Reading, TextReading, eventually};
 use dunlin::qos::{
     DataReaderQos, DataWriterQos, DurabilityKind, Partition, PublisherQos, ReliabilityKind, ResourceLimits,
@@ -17,9 +21,6 @@ use dunlin::{
     Guid, Misbehaviour, Note, StatusMask,
 };
 use elsewhere::Elsewhere;
-use std::net::Ipv4Addr;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 fn writing(qos: &DataWriterQos) -> Result<(DomainParticipant, DataWriter<Reading>)> {
     let participant = DomainParticipant::builder(0).name("sensor").build()?;

@@ -3,14 +3,15 @@
 
 mod common;
 
-use common::{domain, reader_in, track, writer_in};
-use dunlin::qos::{DataReaderQos, DataWriterQos};
-use dunlin::{Config, DataReader, DomainParticipant, Duration, PumpError, StatusMask};
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Instant;
+
+use common::{domain, reader_in, track, writer_in};
+use dunlin::qos::{DataReaderQos, DataWriterQos};
+use dunlin::{Config, DataReader, DomainParticipant, Duration, PumpError, StatusMask};
 
 const TICK: Duration = Duration::from_millis(2);
 

@@ -5,16 +5,17 @@
 
 mod common;
 
-use common::eventually;
-use common::processes::{Other, role};
-use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, Sample};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration as StdDuration, Instant};
+
+use common::eventually;
+use common::processes::{Other, role};
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, Sample};
 
 /// The system's allocator, with a count of what is asked of it while `COUNTING`.
 struct Counting;

@@ -24,12 +24,11 @@ mod read;
 mod view;
 mod write;
 
+use dunlin_cdr::{CdrError, LimitKind};
+use dunlin_dynamic::{DynamicData, DynamicView};
 pub use read::{JsonError, from_json};
 pub use view::{JsonView, SelectedViews, leaves_of_view};
 pub use write::{Json, Octets, Selected, Selection, leaves, leaves_as};
-
-use dunlin_cdr::{CdrError, LimitKind};
-use dunlin_dynamic::{DynamicData, DynamicView};
 
 /// A value as JSON text in one line.
 #[must_use]

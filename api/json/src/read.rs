@@ -1,6 +1,5 @@
 //! Values of JSON.
 
-use crate::write::is_name;
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -9,6 +8,8 @@ use dunlin_dynamic::{
     BitsShape, DynamicData, DynamicType, Shape, StructureShape, TypeView, UnionShape, UnionValue, Value,
 };
 use serde_json::{Map, Value as Json};
+
+use crate::write::is_name;
 
 const STANDARD_INDIFFERENT: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,

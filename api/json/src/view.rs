@@ -1,12 +1,14 @@
 //! Views of serialized values as serde sees them: the same JSON as of the decoded value, without making that.
 
-use crate::write::{Json, Octets, discriminator, is_name, key_text, octets_as};
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dunlin_cdr::PrimitiveKind;
 use dunlin_dynamic::{DynamicView, Shape, Value, ViewError, ViewFailure};
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
-use std::borrow::Cow;
+
+use crate::write::{Json, Octets, discriminator, is_name, key_text, octets_as};
 
 /// A view of a serialized value, to be serialized. Bytes that are no serialization of the type are an error of the serializer; those of
 /// untrusted peers should be checked before ([`DynamicView::check`], or a view that a reader gave), which bounds the work.

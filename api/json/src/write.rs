@@ -1,12 +1,13 @@
 //! Values as serde sees them.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
 use dunlin_cdr::PrimitiveKind;
 use dunlin_dynamic::{BitsShape, DynamicData, Part, Shape, TypeView, UnionValue, Value};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
-use std::borrow::Cow;
 
 /// What sequences and arrays of bytes are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

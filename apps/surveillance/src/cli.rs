@@ -1,10 +1,11 @@
 //! The command line.
 
-use clap::{Args, Parser, Subcommand};
-use dunlin_recorder::text::{parse_duration, parse_size};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use dunlin_recorder::text::{parse_duration, parse_size};
 
 /// Cameras, their recorder, a router and monitors.
 #[derive(Debug, Parser)]

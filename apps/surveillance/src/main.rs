@@ -1,13 +1,14 @@
 //! `dunlin-surveillance`: cameras, their recorder, a router and monitors.
 #![forbid(unsafe_code)]
 
+use std::process::ExitCode;
+
 use anyhow::Result;
 use clap::Parser;
 use dunlin_program::{Stop, tell};
 use dunlin_surveillance::cli::{Cli, Command};
 use dunlin_surveillance::{monitor, record, route, system};
 use dunlin_video::dds::FrameWriter;
-use std::process::ExitCode;
 
 /// The status when something of what was meant to be recorded is missing.
 const INCOMPLETE: u8 = 3;

@@ -1,15 +1,17 @@
 //! The recorder of cameras, and its service.
 
-use crate::cli::Record;
-use crate::serve::{Counts, Files, Quota, Server};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
 use anyhow::{Context, Result};
 use dunlin::Config;
 use dunlin_program::{Stop, say, tell};
 use dunlin_recorder::text::{size, stamp};
 use dunlin_recorder::{Counts as Recorded, Names, Options, Recorder, StorageOptions};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+
+use crate::cli::Record;
+use crate::serve::{Counts, Files, Quota, Server};
 
 /// What the names of its recordings begin with.
 const OWN: &str = "cameras-";

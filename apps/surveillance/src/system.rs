@@ -1,11 +1,13 @@
 //! All parts as processes of this host.
 
-use crate::cli::Run;
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+
 use anyhow::{Result, bail};
 use dunlin_program::{Stop, say};
 use dunlin_video::child::Child;
-use std::ffi::OsString;
-use std::time::{Duration, Instant};
+
+use crate::cli::Run;
 
 /// How often the processes are looked after.
 const LOOK: Duration = Duration::from_millis(100);

@@ -1,8 +1,6 @@
 //! All parts as processes over the loopback interface: what monitors get, that no picture is missing from the recording, and that a
 //! monitor which stops disturbs nobody.
 
-use dunlin_recorder::file::Recording;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -10,6 +8,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
+
+use dunlin_recorder::file::Recording;
+use serde_json::Value;
 
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(90);

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use dunlin_program::Stop;
 
 use crate::child::Child;
 use crate::cli::{self, Place};
 use crate::source::mp4::Mp4File;
-use dunlin_program::Stop;
 
 /// How often the two are looked after.
 const LOOK: Duration = Duration::from_millis(100);

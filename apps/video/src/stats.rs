@@ -133,8 +133,9 @@ pub fn human_bits(bits_per_second: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::time::Instant;
+
+    use super::*;
 
     #[test]
     fn percentiles_are_those_of_the_values_added() {

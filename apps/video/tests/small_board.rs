@@ -1,6 +1,10 @@
 //! The publisher and the benchmark's adapter as programs of a small board, ARMv7 in an emulator, with a viewer and readers of this
 //! machine over loopback: `make small-board` builds what it takes.
 
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{DataReader, DdsType, DomainParticipant};
 use dunlin_program::Stop;
@@ -8,9 +12,6 @@ use dunlin_test_program::{PATIENCE, Place, eventually, text};
 use dunlin_video::dds::VideoFrame;
 use dunlin_video::frame::Frame;
 use dunlin_video::source::{Source, fixed::Fixed};
-use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 const DOMAIN: &str = "0";
 /// What the adapter's open line says beside its role.

@@ -1,9 +1,10 @@
 //! Keys of structures (DDS-XTypes 1.3 §7.6.8 key erased and key holder types; RTPS 2.5 §9.6.4.8).
 
-use super::{Member, Side, Structure};
-use crate::attrs::TryConstruct;
 use proc_macro2::TokenStream;
 use quote::quote;
+
+use super::{Member, Side, Structure};
+use crate::attrs::TryConstruct;
 
 impl Structure<'_> {
     /// The greatest size of the key members in the order of their ids.

@@ -1,12 +1,13 @@
 //! Deserialization of structures (DDS-XTypes 1.3 §7.4.3.5 rules 17-30, §7.6.3.4 object construction).
 
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use syn::{Expr, Type};
+
 use super::{Base, Member, Side, Structure};
 use crate::attrs::{Extensibility, TryConstruct};
 use crate::container::Container;
 use crate::ids::Id;
-use proc_macro2::{Ident, TokenStream};
-use quote::quote;
-use syn::{Expr, Type};
 
 /// How a member is read.
 pub(crate) struct Reading<'a> {

@@ -1,9 +1,10 @@
 //! Serialization of structures (DDS-XTypes 1.3 §7.4.3.5 rules 17-30).
 
-use super::{Base, Member, Side, Structure};
-use crate::attrs::Extensibility;
 use proc_macro2::TokenStream;
 use quote::quote;
+
+use super::{Base, Member, Side, Structure};
+use crate::attrs::Extensibility;
 
 impl Structure<'_> {
     pub(crate) fn write(&self) -> TokenStream {

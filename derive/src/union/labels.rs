@@ -1,10 +1,11 @@
 //! Case labels and the discriminator types they belong to.
 
-use super::{Case, Union};
-use crate::attrs::integer;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use syn::{Error, Expr, Lit, Result, Type};
+
+use super::{Case, Union};
+use crate::attrs::integer;
 
 /// How labels of a discriminator type are written in Rust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

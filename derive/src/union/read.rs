@@ -1,11 +1,12 @@
 //! Deserialization of unions (DDS-XTypes 1.3 §7.4.3.5 rules 21-24).
 
-use super::{Case, Union, Value};
-use crate::attrs::{Extensibility, TryConstruct};
-use crate::structure::read::Reading;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::Result;
+
+use super::{Case, Union, Value};
+use crate::attrs::{Extensibility, TryConstruct};
+use crate::structure::read::Reading;
 
 impl Union<'_> {
     pub(crate) fn read(&self) -> Result<TokenStream> {

@@ -1,10 +1,11 @@
 //! Serialization of unions (DDS-XTypes 1.3 §7.4.3.5 rules 21-24).
 
-use super::{Case, Union, Value};
-use crate::attrs::Extensibility;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::Result;
+
+use super::{Case, Union, Value};
+use crate::attrs::Extensibility;
 
 impl Union<'_> {
     pub(crate) fn write(&self) -> Result<TokenStream> {

@@ -1,12 +1,13 @@
 //! Enumerations, bitmasks and bitsets.
 
+use std::collections::BTreeMap;
+
 use super::Checker;
 use super::annotation::{Known, Place};
 use super::scope::Def;
 use crate::ir::*;
 use crate::source::Span;
 use crate::syntax::ast::{self, Annotation, Enumerator, Ident, ScopedName};
-use std::collections::BTreeMap;
 
 impl Checker<'_> {
     pub(super) fn enumeration(

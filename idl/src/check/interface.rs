@@ -1,12 +1,13 @@
 //! Interfaces, as far as services need them.
 
+use std::collections::BTreeSet;
+
 use super::annotation::{Known, Place};
 use super::scope::{Def, ScopeId};
 use super::{Checker, Container};
 use crate::ir::*;
 use crate::syntax::ast::{self, Definition, Export, Ident, ScopedName};
 use crate::syntax::token::cost_of_text;
-use std::collections::BTreeSet;
 
 /// How many interfaces a name is looked for in.
 const MAX_BASES: usize = 1000;

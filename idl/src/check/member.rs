@@ -1,5 +1,7 @@
 //! Members: what their annotations mean together, ids, defaults.
 
+use md5::{Digest, Md5};
+
 use super::Checker;
 use super::annotation::{Known, Place};
 use super::value::cost_of_value;
@@ -7,7 +9,6 @@ use crate::ir::{Applied, IdSource, Kind, Member, TryConstruct, Type, Value};
 use crate::source::Span;
 use crate::syntax::ast::{Annotation, Expr, Ident};
 use crate::syntax::token::cost_of_text;
-use md5::{Digest, Md5};
 
 /// The greatest member id.
 const MAX_ID: u32 = 0x0fff_ffff;

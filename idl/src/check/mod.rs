@@ -10,6 +10,18 @@ mod structure;
 mod types;
 mod value;
 
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(crate) use annotation::standard;
+use annotation::{Known, Place};
+pub(crate) use enumeration::{bit_fields, default_holder};
+use member::Inherited;
+pub(crate) use scope::distance;
+use scope::{Def, Scope, ScopeId};
+pub(crate) use structure::{keyword, number_of_values};
+use value::cost_of_value;
+pub(crate) use value::integer_range;
+
 use crate::Options;
 use crate::diagnostic::Sink;
 use crate::ir::*;
@@ -18,17 +30,6 @@ use crate::syntax::ast::{
     AnnotationDecl, AnnotationItem, Definition, DefinitionKind, Ident, ScopedName, TypeKind, TypeSpec,
 };
 use crate::syntax::token::cost_of_text;
-use annotation::{Known, Place};
-use member::Inherited;
-use scope::{Def, Scope, ScopeId};
-use std::collections::{BTreeMap, BTreeSet};
-use value::cost_of_value;
-
-pub(crate) use annotation::standard;
-pub(crate) use enumeration::{bit_fields, default_holder};
-pub(crate) use scope::distance;
-pub(crate) use structure::{keyword, number_of_values};
-pub(crate) use value::integer_range;
 
 /// What modules say about the types inside.
 #[derive(Clone, Copy, Debug, Default)]

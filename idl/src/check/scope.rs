@@ -1,12 +1,13 @@
 //! Names and where they can be seen (IDL 4.2 §7.5).
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
 use super::{Checker, LiteralScope};
 use crate::ir::{ConstId, InterfaceId, ModuleId, TypeId};
 use crate::source::Span;
 use crate::syntax::ast::{Ident, ScopedName};
 use crate::syntax::token::cost_of_text;
-use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ScopeId(pub usize);

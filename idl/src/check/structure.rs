@@ -1,5 +1,7 @@
 //! Structures, exceptions and unions.
 
+use std::collections::BTreeMap;
+
 use super::Checker;
 use super::annotation::{Known, Place};
 use super::member::Numbering;
@@ -8,7 +10,6 @@ use crate::ir::*;
 use crate::source::Span;
 use crate::syntax::ast::{self, Annotation, Ident, ScopedName, TypeSpec};
 use crate::syntax::token::cost_of_text;
-use std::collections::BTreeMap;
 
 impl Checker<'_> {
     pub(super) fn structure(

@@ -1,10 +1,11 @@
 //! Names, types and values in C++.
 
+use std::fmt::Write as _;
+
 use super::Generator;
 use crate::backend::holder_bits;
 use crate::ir::*;
 use crate::rust::float128;
-use std::fmt::Write as _;
 
 /// Words that cannot be names, and macros that every program may have.
 const KEYWORDS: &[&str] = &[

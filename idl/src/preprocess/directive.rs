@@ -1,11 +1,12 @@
 //! Directives: the lines that begin with `#`.
 
+use std::rc::Rc;
+
 use super::macros::Macro;
 use super::{Pragma, Preprocessor};
 use crate::source::Span;
 use crate::syntax::literal::{self, Number};
 use crate::syntax::token::{Kind, Token};
-use std::rc::Rc;
 
 /// An open `#if`.
 pub(super) struct Condition {

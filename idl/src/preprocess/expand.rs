@@ -1,12 +1,13 @@
 //! Macro expansion.
 
+use std::rc::Rc;
+
 use super::Preprocessor;
 use super::macros::{Macro, stringify};
 use crate::diagnostic::Sink;
 use crate::source::{FileId, Span};
 use crate::syntax::lexer::{Comments, lex};
 use crate::syntax::token::{Kind, Token, cost, cost_of_text};
-use std::rc::Rc;
 
 /// How deep invocations may be nested in arguments of others.
 const DEPTH: usize = 100;

@@ -1,7 +1,8 @@
 //! Macro definitions and the replacement of their parameters.
 
-use crate::syntax::token::{Kind, Token};
 use std::rc::Rc;
+
+use crate::syntax::token::{Kind, Token};
 
 /// How many parameters a macro may have.
 const PARAMETERS: usize = 256;

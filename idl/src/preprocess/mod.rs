@@ -5,16 +5,18 @@ mod directive;
 mod expand;
 mod macros;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use directive::Condition;
+use expand::Stream;
+use macros::Macro;
+
 use crate::Options;
 use crate::diagnostic::Sink;
 use crate::source::{FileId, LoadError, Loader, SourceMap, Span, normalized};
 use crate::syntax::lexer::{Comments, lex};
 use crate::syntax::token::{Kind, Token, cost_of_text};
-use directive::Condition;
-use expand::Stream;
-use macros::Macro;
-use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 /// A `#pragma` that the preprocessor leaves to others.
 #[derive(Clone, Debug)]

@@ -1,8 +1,9 @@
 //! Values and names as IDL writes them.
 
+use std::fmt::Write as _;
+
 use crate::syntax::ast::{Expr, ExprKind, ScopedName};
 use crate::syntax::parser::KEYWORDS;
-use std::fmt::Write as _;
 
 /// A name, escaped where it is a keyword.
 pub(super) fn name(name: &str) -> String {

@@ -1,9 +1,10 @@
 //! Definitions as IDL.
 
+use std::fmt::Write as _;
+
 use super::expr::{bound, name, scoped, text};
 use super::{Facts, is};
 use crate::syntax::ast::*;
-use std::fmt::Write as _;
 
 /// The definitions of a file as IDL. The layout is made afterwards.
 ///

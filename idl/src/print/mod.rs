@@ -5,6 +5,8 @@ mod idl;
 mod tree;
 mod xml;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 pub(crate) use tree::to_xml;
 
 use crate::check::LiteralScope;
@@ -13,7 +15,6 @@ use crate::ir::{Kind, Model};
 use crate::source::{Loader, SourceMap, Span};
 use crate::syntax::ast::{Annotation, Definition, DefinitionKind};
 use crate::{Limits, Memory, Options, Severity, check, front, is_ros_interface};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// How types are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

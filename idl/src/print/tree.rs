@@ -2,16 +2,18 @@
 
 mod said;
 
+use std::collections::BTreeSet;
+
+use dunlin_xtypes::identifier::kind;
+use dunlin_xtypes::model::{self, AnnotationIndex, Kind, Part, TypeIndex, member_flag, type_flag};
+use dunlin_xtypes::object::annotation::AnnotationParameterValue as Parameter;
+use dunlin_xtypes::{TypeGraph, to_idl};
+
 use super::xml;
 use crate::diagnostic::Sink;
 use crate::source::{FileId, Span};
 use crate::syntax::ast::*;
 use crate::{Extensibility, Memory, Options, Severity, compile};
-use dunlin_xtypes::identifier::kind;
-use dunlin_xtypes::model::{self, AnnotationIndex, Kind, Part, TypeIndex, member_flag, type_flag};
-use dunlin_xtypes::object::annotation::AnnotationParameterValue as Parameter;
-use dunlin_xtypes::{TypeGraph, to_idl};
-use std::collections::BTreeSet;
 
 /// Types inside one another up to which they are written.
 const MAX_DEPTH: usize = 200;

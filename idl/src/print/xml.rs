@@ -1,12 +1,13 @@
 //! Definitions as XML (DDS-XTypes 1.3 §7.3.2).
 
+use std::fmt::Write as _;
+
 use super::expr::text;
 use super::{Facts, is, standard_name};
 use crate::check::{keyword, standard};
 use crate::diagnostic::Sink;
 use crate::source::Span;
 use crate::syntax::ast::*;
-use std::fmt::Write as _;
 
 /// The definitions of a file as a document. What XML cannot say is reported.
 pub(super) fn print(definitions: &[Definition], facts: &Facts, sink: &mut Sink) -> String {

@@ -1,10 +1,11 @@
 //! Type hints, codecs and values in Python.
 
+use std::fmt::Write as _;
+
 use super::{Generator, name};
 use crate::backend::holder_bits;
 use crate::ir::*;
 use crate::rust::float128;
-use std::fmt::Write as _;
 
 /// Text as a literal, from characters that may be anything.
 fn literal(units: impl Iterator<Item = u32>) -> String {

@@ -19,10 +19,11 @@
 mod codec;
 mod types;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::backend::{Backend, Generated, Input, check_support, without_interfaces};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::*;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// The module that generated code imports.
 pub const SUPPORT: &str = concat!(

@@ -11,13 +11,15 @@ mod names;
 mod parse;
 mod value;
 
+use std::collections::BTreeMap;
+
+pub(crate) use names::rename;
+use parse::{Reference, Section};
+
 use crate::diagnostic::Sink;
 use crate::source::{FileId, LoadError, Loader, SourceMap, Span, normalized};
 use crate::syntax::ast::Definition;
 use crate::{Options, Parsed};
-pub(crate) use names::rename;
-use parse::{Reference, Section};
-use std::collections::BTreeMap;
 
 /// What an interface file describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

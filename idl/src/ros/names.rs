@@ -1,9 +1,10 @@
 //! The names under which ROS 2 announces what its `.idl` files declare: `pkg::msg::Foo` is `pkg::msg::dds_::Foo_`, as it is
 //! of a `.msg` file.
 
+use std::collections::BTreeSet;
+
 use super::Kind;
 use crate::ir::{Extensibility, Item, Kind as TypeKind, Model, Module, ModuleId};
-use std::collections::BTreeSet;
 
 /// Where ROS 2 puts what middlewares see.
 const INNER: &str = "dds_";

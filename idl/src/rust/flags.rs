@@ -1,9 +1,10 @@
 //! Enumerations, bitmasks and bitsets.
 
+use names::Taken;
+
 use super::{Generator, names};
 use crate::check::{bit_fields, default_holder};
 use crate::ir::*;
-use names::Taken;
 
 /// The unsigned integer with at least this many bits.
 fn holder(bits: u16) -> &'static str {

@@ -23,15 +23,16 @@ mod structure;
 mod types;
 mod uint8;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use names::Taken;
 pub(crate) use types::float128;
 
 use crate::backend::{Backend, Generated, Input, skip_interfaces, without_interfaces};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::ir::*;
 use crate::source::FileId;
-use names::Taken;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 /// What the generated code should be like.
 #[derive(Clone, Debug)]

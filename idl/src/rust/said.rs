@@ -1,14 +1,16 @@
 //! Annotations that the source declares itself, and `@verbatim`, as constants of `dunlin_cdr::annotation`.
 
-use crate::ir::Model;
-use crate::xtypes::type_graph;
+use std::collections::BTreeMap;
+
 use dunlin_xtypes::identifier::kind;
 use dunlin_xtypes::model::{
     AnnotationIndex, AnnotationParameter, Applied, Definition, Kind, Literal, Part, Type, TypeGraph,
     TypeIndex,
 };
 use dunlin_xtypes::object::annotation::AnnotationParameterValue as Value;
-use std::collections::BTreeMap;
+
+use crate::ir::Model;
+use crate::xtypes::type_graph;
 
 /// The constants for the types of which the source says something, by their names.
 pub(super) fn all(model: &Model, cdr: &str) -> BTreeMap<String, String> {

@@ -1,10 +1,12 @@
 //! Structures, exceptions and unions.
 
+use std::collections::BTreeSet;
+
+use names::Taken;
+
 use super::{Generator, names, uint8::is_uint8};
 use crate::check::number_of_values;
 use crate::ir::*;
-use names::Taken;
-use std::collections::BTreeSet;
 
 impl Generator<'_> {
     pub(super) fn structure(&mut self, id: TypeId, name: &str, ty: &TypeDef, structure: &Struct) {

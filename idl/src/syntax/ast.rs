@@ -1,7 +1,8 @@
 //! The syntax tree.
 
-use crate::source::Span;
 use std::rc::Rc;
+
+use crate::source::Span;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Ident {

@@ -1,9 +1,10 @@
 //! From text to tokens.
 
+use std::rc::Rc;
+
 use super::token::{Docs, Kind, Token};
 use crate::diagnostic::Sink;
 use crate::source::{FileId, Span, u32_of};
-use std::rc::Rc;
 
 /// What to make of comments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! Tokens, as the preprocessor and the parser see them.
 
-use crate::source::Span;
 use std::rc::Rc;
+
+use crate::source::Span;
 
 /// What a token is. Text is the spelling in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,14 @@
 //! Elements and attributes with their places.
 
+use std::ops::Range;
+
+use roxmltree::Node;
+
 use super::File;
 use crate::check::distance;
 use crate::diagnostic::Sink;
 use crate::source::{Span, u32_of};
 use crate::syntax::lexer::plain_lines;
-use roxmltree::Node;
-use std::ops::Range;
 
 /// An attribute's value.
 #[derive(Clone, Copy, Debug)]

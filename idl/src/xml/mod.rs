@@ -12,16 +12,18 @@ mod guard;
 mod usage;
 mod value;
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use element::{Attribute, Element, suggest};
+use roxmltree::{Document, ParsingOptions};
+
 use crate::diagnostic::Sink;
 use crate::preprocess::candidates;
 use crate::source::{FileId, LoadError, Loader, SourceMap, Span, u32_of, usize_of};
 use crate::syntax::ast::Definition;
 use crate::{Options, Parsed};
-use element::{Attribute, Element, suggest};
-use roxmltree::{Document, ParsingOptions};
-use std::collections::BTreeSet;
-use std::ops::Range;
-use std::sync::Arc;
 
 /// Most elements, texts and comments of one file.
 const NODES: usize = 1_000_000;

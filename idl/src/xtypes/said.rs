@@ -1,8 +1,5 @@
 //! Annotations that the source declares itself, and `@verbatim`, for complete type objects.
 
-use super::Bridge;
-use crate::check::bit_fields;
-use crate::ir::{self, Placement, TypeId, Value, Verbatim};
 use dunlin_xtypes::TypeGraph;
 use dunlin_xtypes::identifier::kind;
 use dunlin_xtypes::model::{
@@ -12,6 +9,10 @@ use dunlin_xtypes::object::annotation::{
     AnnotationParameterValue, AppliedAnnotationParameter, AppliedVerbatimAnnotation,
 };
 use dunlin_xtypes::object::name_hash;
+
+use super::Bridge;
+use crate::check::bit_fields;
+use crate::ir::{self, Placement, TypeId, Value, Verbatim};
 
 /// What IDL calls a place for the text of `@verbatim` (IDL 4.2 §8.3.5.1).
 pub(crate) const fn placement_name(placement: Placement) -> &'static str {

@@ -1,8 +1,9 @@
 //! Files with inputs and their results.
 #![allow(dead_code)]
 
-use dunlin_idl::{Compilation, Extensibility, Memory, Options, compile};
 use std::path::{Path, PathBuf};
+
+use dunlin_idl::{Compilation, Extensibility, Memory, Options, compile};
 
 /// An input and its result.
 pub struct Case {

@@ -5,10 +5,10 @@
 
 #[cfg(not(all(loom, test)))]
 pub(crate) use alloc::sync::Arc;
+use alloc::vec::Vec;
+
 #[cfg(all(loom, test))]
 pub(crate) use loom::sync::Arc;
-
-use alloc::vec::Vec;
 
 /// The vector of a reference that nobody else has; it is never copied.
 #[cfg(not(all(loom, test)))]

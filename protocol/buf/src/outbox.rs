@@ -1,10 +1,12 @@
 //! The datagrams a call wants sent. The caller owns the outbox, sends it and reuses it.
 
-use crate::SharedBytes;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
+
 use dunlin_core::{GuidPrefix, Locator, LocatorKind};
+
+use crate::SharedBytes;
 
 #[derive(Debug)]
 enum Part {
@@ -400,9 +402,10 @@ impl<'a> Datagram<'a> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::*;
     use alloc::vec;
     use core::net::Ipv4Addr;
+
+    use super::*;
 
     fn locator(port: u16) -> Locator {
         Locator::udp_v4(Ipv4Addr::LOCALHOST, port)

@@ -1,9 +1,10 @@
 //! Pools that reuse buffers, so that steady state allocates nothing.
 
-use crate::SharedBytes;
-use crate::arc::{Arc, exclusive};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+
+use crate::SharedBytes;
+use crate::arc::{Arc, exclusive};
 
 const SMALLEST_CLASS: usize = 64;
 const CLASSES: usize = 20;
@@ -158,9 +159,10 @@ impl BufMut {
 mod model {
     //! A buffer that another thread gives back while the pool looks for one.
 
-    use super::*;
     use loom::cell::UnsafeCell;
     use loom::thread;
+
+    use super::*;
 
     /// Stands beside the bytes of up to two buffers; every access is checked against the others.
     struct Shadow {
@@ -213,8 +215,9 @@ mod model {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::*;
     use core::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
     extern crate std;
 
     #[test]

@@ -152,8 +152,9 @@ impl<const L: usize> List<L> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use alloc::vec::Vec;
+
+    use super::*;
 
     struct Node {
         name: u8,

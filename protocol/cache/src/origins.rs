@@ -60,8 +60,9 @@ impl Origins {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin_core::{EntityId, GuidPrefix, SequenceNumber};
+
+    use super::*;
 
     fn sample(writer: u16, number: i64) -> SampleIdentity {
         let [high, low] = writer.to_be_bytes();

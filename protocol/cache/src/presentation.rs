@@ -14,7 +14,6 @@ use core::ops::Bound;
 
 use dunlin_core::{Duration, EntityId, Guid, MonoTime, SequenceNumber, SnRange};
 use dunlin_wire::GroupDigest;
-
 use progress::Progress;
 use torn_sets::TornSets;
 use writers::{GroupWriters, Writers};

@@ -167,8 +167,9 @@ pub(crate) fn next_look(now: MonoTime, due: MonoTime, period: Duration) -> MonoT
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin_core::Rng;
+
+    use super::*;
 
     #[test]
     fn timers_come_out_in_order_whatever_is_set_moved_and_removed() {

@@ -1,10 +1,11 @@
 //! Bounded strings, sequences and maps (DDS-XTypes 1.3 §7.2.2.4.3, §7.2.4.4.4).
 
-use crate::{CdrError, CdrRead, CdrWrite, Decoder, ElementKind, Encoder, KeySize, LengthCode, WString};
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Deref;
+
+use crate::{CdrError, CdrRead, CdrWrite, Decoder, ElementKind, Encoder, KeySize, LengthCode, WString};
 
 /// A type that can have a bound: the greatest number of characters, elements or pairs.
 pub trait Bounded: Sized {

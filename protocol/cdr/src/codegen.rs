@@ -5,7 +5,6 @@ pub use crate::decoder::Mark;
 pub use crate::in_place::InPlace;
 pub use crate::packed::{Packed, split_mut};
 pub use crate::traits::{StructRead, StructWrite};
-
 use crate::{CdrError, CdrRead, Decoder, ElementKind, Extensibility, Representation, Scope};
 
 /// The current position.

@@ -8,12 +8,13 @@
 mod standard;
 mod static_or_arc;
 
-use crate::annotation::TypeAnnotations;
-use crate::{Bound, Bounded, CdrError, ElementKind, Encoder, Extensibility, Scope};
 use alloc::sync::Arc;
 use core::fmt;
 
 pub use static_or_arc::StaticOrArc;
+
+use crate::annotation::TypeAnnotations;
+use crate::{Bound, Bounded, CdrError, ElementKind, Encoder, Extensibility, Scope};
 
 /// A type that describes itself.
 ///

@@ -2,10 +2,11 @@
 
 mod compound;
 
+use alloc::vec::Vec;
+
 use crate::layout::MAX_DEPTH;
 use crate::packed::items_in_block;
 use crate::{CdrError, Endianness, Representation, Scope};
-use alloc::vec::Vec;
 
 /// Appends a serialized value to a byte vector.
 ///

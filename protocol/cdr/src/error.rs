@@ -1,7 +1,8 @@
 //! What can go wrong while serializing or deserializing (DDS-XTypes 1.3 §7.4, RTPS 2.5 §10).
 
-use crate::Extensibility;
 use core::fmt;
+
+use crate::Extensibility;
 
 /// Which limit of [`crate::Limits`] was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

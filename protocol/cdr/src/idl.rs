@@ -16,18 +16,19 @@
 //! }
 //! ```
 
-use crate::annotation::TypeAnnotations;
-use crate::traits::fill;
-use crate::{
-    Bound, Bounded, CdrError, CdrRead, CdrWrite, Decoder, Described, ElementKind, Encoder, Extensibility,
-    KeySize, LengthCode, MemberFlags, StaticOrArc, TypeDescription, TypeKind, TypeRef, UInt8, WString,
-};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
+
+use crate::annotation::TypeAnnotations;
+use crate::traits::fill;
+use crate::{
+    Bound, Bounded, CdrError, CdrRead, CdrWrite, Decoder, Described, ElementKind, Encoder, Extensibility,
+    KeySize, LengthCode, MemberFlags, StaticOrArc, TypeDescription, TypeKind, TypeRef, UInt8, WString,
+};
 
 /// Reads a `T` as the type that this one stands for.
 #[diagnostic::on_unimplemented(

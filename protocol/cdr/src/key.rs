@@ -1,9 +1,11 @@
 //! Key hashes (RTPS 2.5 §9.6.4.8).
 
+use alloc::vec::Vec;
+
+use md5::{Digest, Md5};
+
 use crate::{CdrError, CdrRead, DdsType, DecodeOptions, Decoder, Encoder, Endianness, Limits};
 use crate::{Representation, Scope, key_payload};
-use alloc::vec::Vec;
-use md5::{Digest, Md5};
 
 /// The sixteen bytes that identify an instance of a topic.
 pub type KeyHash = [u8; 16];

@@ -1,7 +1,8 @@
 //! Maps (DDS-XTypes 1.3 §7.4.3.5 rules 14-16, with the count that implementations write after the DHEADER).
 
-use crate::{CdrError, CdrRead, CdrWrite, Decoder, ElementKind, Encoder, LengthCode};
 use alloc::collections::BTreeMap;
+
+use crate::{CdrError, CdrRead, CdrWrite, Decoder, ElementKind, Encoder, LengthCode};
 
 /// Kind that decides about the DHEADER of a map: primitive only if key and value are.
 const fn pair_kind(key: ElementKind, value: ElementKind) -> ElementKind {

@@ -1,8 +1,9 @@
 //! Types whose bytes are in the same places in both encoding versions: sequences of them are converted without
 //! checks per member (DDS-XTypes 1.3 §7.4.1.1.1, §7.4.2.1 alignment).
 
-use crate::{CdrError, CdrRead, CdrWrite, Decoder, Encoder};
 use alloc::vec::Vec;
+
+use crate::{CdrError, CdrRead, CdrWrite, Decoder, Encoder};
 
 /// The layout of a type without padding: numbers, characters, arrays of them, and final structures where every member
 /// falls on its natural alignment and the first has the greatest.

@@ -1,10 +1,11 @@
 //! Serialized payloads: encapsulation header, data, padding (RTPS 2.5 §10.2; DDS-XTypes 1.3 §7.6.3.1.2).
 
+use alloc::vec::Vec;
+
 use crate::{
     CdrError, CdrRead, CdrWrite, DdsType, DecodeOptions, Decoder, EncapsulationHeader, Encoder, Endianness,
     Extensibility, Limits, Representation, Scope,
 };
-use alloc::vec::Vec;
 
 /// Serializes a value, little-endian, with encapsulation header, padded to a multiple of four bytes.
 ///

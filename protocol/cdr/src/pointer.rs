@@ -1,9 +1,10 @@
 //! Values behind pointers are serialized like the values themselves (IDL `@external`, DDS-XTypes 1.3 §7.3.1.2.1.9).
 
-use crate::{CdrError, CdrRead, CdrWrite, Decoder, ElementKind, Encoder, Extensibility, KeySize, LengthCode};
 use alloc::borrow::{Cow, ToOwned};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+
+use crate::{CdrError, CdrRead, CdrWrite, Decoder, ElementKind, Encoder, Extensibility, KeySize, LengthCode};
 
 macro_rules! pointer_write {
     ($($ty:ty),*) => {$(

@@ -1,10 +1,11 @@
 //! Primitive types (DDS-XTypes 1.3 §7.4.1.1.1, §7.4.2.1): numbers, booleans, characters.
 
+use alloc::vec::Vec;
+
 use crate::in_place::InPlace;
 use crate::packed::Packed;
 use crate::traits::fill;
 use crate::{CdrError, CdrRead, CdrWrite, Decoder, ElementKind, Encoder, Endianness, KeySize, LengthCode};
-use alloc::vec::Vec;
 
 /// An 8-bit character (IDL `char`): a byte without character set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

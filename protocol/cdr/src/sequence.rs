@@ -1,12 +1,13 @@
 //! Sequences and arrays (DDS-XTypes 1.3 §7.4.3.5 rules 8-13).
 
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
 use crate::in_place::InPlace;
 use crate::packed::Packed;
 use crate::traits::fill;
 use crate::{CdrError, CdrRead, CdrWrite, Decoder, ElementKind, Encoder, KeySize, LengthCode};
-use alloc::borrow::Cow;
-use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 const fn is_compound(kind: ElementKind) -> bool {
     !matches!(kind, ElementKind::Primitive)

@@ -1,11 +1,12 @@
 //! Strings and wide strings (DDS-XTypes 1.3 §7.4.1.1.2; RTPS 2.5 §10.2).
 
-use crate::{CdrError, CdrRead, CdrWrite, Decoder, Encoder, LengthCode};
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+
+use crate::{CdrError, CdrRead, CdrWrite, Decoder, Encoder, LengthCode};
 
 /// Implements serialization for something that is a `str`.
 macro_rules! text_write {

@@ -1,9 +1,11 @@
 //! What the samples of a topic are to an application: values of a Rust type, or of a type known at run time (DDS 1.4 §2.2.2.3;
 //! DDS-XTypes 1.3 §7.5).
 
-use crate::{CdrError, DdsType, DecodeOptions, KeyHash, Limits, Representation, TypeSupport};
 use alloc::vec::Vec;
+
 use dunlin_buf::SharedBytes;
+
+use crate::{CdrError, DdsType, DecodeOptions, KeyHash, Limits, Representation, TypeSupport};
 
 /// Something that writers write and readers read.
 ///

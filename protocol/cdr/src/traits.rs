@@ -1,5 +1,7 @@
 //! The traits that types implement to be serialized (DDS-XTypes 1.3 §7.4), usually by derivation.
 
+use alloc::vec::Vec;
+
 use crate::codegen::Ids;
 use crate::in_place::InPlace;
 use crate::packed::Packed;
@@ -7,7 +9,6 @@ use crate::{
     CdrError, Decoder, Described, ElementKind, Encoder, Extensibility, KeySize, LengthCode, Representation,
     Scope,
 };
-use alloc::vec::Vec;
 
 /// A value that can be serialized.
 #[diagnostic::on_unimplemented(

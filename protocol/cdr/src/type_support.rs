@@ -1,10 +1,11 @@
 //! Type support without the Rust type: what finds the instance of a received sample (DDS 1.4 §2.2.2.3.6).
 
-use crate::{CdrError, DdsType, DecodeOptions, Extensibility, KeyHash, Representation, TypeRef, key};
 use alloc::vec::Vec;
 use core::any::Any;
 use core::fmt;
 use core::marker::PhantomData;
+
+use crate::{CdrError, DdsType, DecodeOptions, Extensibility, KeyHash, Representation, TypeRef, key};
 
 /// What the middleware has to know of a topic type.
 pub trait TypeSupport: Any + Send + Sync {

@@ -1,12 +1,13 @@
 //! Finding and reading single members of a serialized value by the description of its type (DDS-XTypes 1.3 §7.4.3.5),
 //! without making the value.
 
+use alloc::string::String;
+
 use crate::{
     CaseDescription, CdrError, CdrRead, Decoder, ElementKind, Extensibility, MemberDescription,
     PrimitiveKind, Scope, StructureDescription, TypeDescription, TypeKind, TypeRef, UnionDescription,
     WString,
 };
-use alloc::string::String;
 
 /// A step from a value to a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

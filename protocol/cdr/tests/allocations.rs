@@ -1,10 +1,11 @@
 //! Steady state allocates nothing.
 
+use std::collections::BTreeMap;
+
 use dunlin_cdr::{
     DdsType, DecodeOptions, Limits, Representation, TypeSupport, TypeSupportOf, from_payload, key_hash_with,
     key_payload, to_payload,
 };
-use std::collections::BTreeMap;
 
 #[derive(DdsType, Clone, PartialEq, Debug)]
 struct Track {

@@ -2,13 +2,14 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+
 use common::{ALL, body};
 use dunlin_cdr::{
     Bound, CdrError, CdrWrite, Char8, DdsType, Decoder, Described, Encoder, Endianness, Extensibility,
     Limits, Located, MemberFlags, PrimitiveKind, Representation, Scalar, Scope, Step, StructureDescription,
     TypeDescription, TypeKind, WString, description, to_payload_as,
 };
-use std::collections::BTreeMap;
 
 #[derive(DdsType, Debug, Clone, Copy, PartialEq)]
 #[dds(bit_bound = 8, name = "Birds::Color")]

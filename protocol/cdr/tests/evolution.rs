@@ -2,11 +2,12 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+
 use common::{body, decode, hex, round_trip, vector};
 use dunlin_cdr::Endianness::Little;
 use dunlin_cdr::Representation::{Xcdr1, Xcdr2};
 use dunlin_cdr::{BoundedString, CdrError, DdsType, Limits, from_payload, to_payload};
-use std::collections::BTreeMap;
 
 #[derive(DdsType, Debug, PartialEq, Clone, Copy)]
 #[dds(bit_bound = 8)]

@@ -2,6 +2,10 @@
 
 mod common;
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use common::{ALL, body, decode, hex, round_trip, vector};
 use dunlin_cdr::Endianness::{Big, Little};
 use dunlin_cdr::Representation::{self, Xcdr1, Xcdr2};
@@ -10,9 +14,6 @@ use dunlin_cdr::{
     Decoder, Float128, LimitKind, Limits, WString, from_payload, to_payload,
 };
 use dunlin_core::VendorId;
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::sync::Arc;
 
 #[derive(DdsType, Debug, PartialEq, Clone)]
 #[dds(final)]

@@ -5,6 +5,8 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+
 use common::{ALL, body, decode, round_trip};
 use dunlin_cdr::{
     Bound, BoundedString, CdrRead, CdrWrite, Char8, Char16, DdsType, DecodeOptions, Decoder, Endianness,
@@ -13,7 +15,6 @@ use dunlin_cdr::{
 };
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 
 #[derive(DdsType, Debug, PartialEq, Clone, Copy)]
 #[dds(bit_bound = 16)]

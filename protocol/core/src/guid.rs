@@ -1,7 +1,8 @@
 //! GUIDs, vendor ids and protocol versions (RTPS 2.5 §8.2.4, §8.3.3.1, §9.3.1).
 
-use crate::EntityId;
 use core::fmt;
+
+use crate::EntityId;
 
 /// Twelve octets that name a participant; never byte-swapped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -153,8 +154,9 @@ impl ProtocolVersion {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use alloc::string::ToString;
+
+    use super::*;
 
     #[test]
     fn guid_bytes_round_trip_and_print() {

@@ -1,7 +1,8 @@
 //! Instance handles and status information (DDS 1.4 §2.2.2.1; RTPS 2.5 §9.6.4.9).
 
-use crate::Guid;
 use core::fmt;
+
+use crate::Guid;
 
 /// Names an instance (by its key hash) or an entity (by its GUID) towards the application.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

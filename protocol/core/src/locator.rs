@@ -218,8 +218,9 @@ impl fmt::Debug for Locator {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use alloc::string::ToString;
+
+    use super::*;
 
     #[test]
     fn addresses_round_trip() {

@@ -141,8 +141,9 @@ impl MisbehaviourCounts {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use alloc::collections::BTreeSet;
+
+    use super::*;
 
     #[test]
     fn each_misbehaviour_has_a_name_and_a_counter() {

@@ -1,8 +1,9 @@
 //! Sets of sequence numbers as intervals. What a peer announces can span 2^63 numbers, so nothing
 //! here ever expands an interval.
 
-use crate::SequenceNumber;
 use alloc::vec::Vec;
+
+use crate::SequenceNumber;
 
 /// The numbers `first..=last`; empty when `last < first`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -176,9 +177,10 @@ impl SnRanges {
 
 #[cfg(test)]
 mod tests {
+    use alloc::collections::BTreeSet;
+
     use super::*;
     use crate::Rng;
-    use alloc::collections::BTreeSet;
 
     fn range(first: i64, last: i64) -> SnRange {
         SnRange::new(SequenceNumber(first), SequenceNumber(last))

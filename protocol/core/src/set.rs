@@ -188,8 +188,9 @@ impl FragmentNumberSet {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use alloc::vec::Vec;
+
+    use super::*;
 
     #[test]
     fn example_of_the_standard() {

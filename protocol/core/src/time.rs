@@ -242,9 +242,10 @@ impl RtpsTime {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use super::*;
     use crate::Rng;
-    use alloc::string::ToString;
 
     #[test]
     fn round_trips_are_exact() {

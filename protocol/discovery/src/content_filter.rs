@@ -88,11 +88,12 @@ impl ContentFilterProperty {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use alloc::{string::ToString, sync::Arc, vec};
+
     use dunlin_core::{EntityId, GuidPrefix, VendorId};
     use dunlin_wire::Endianness;
 
+    use super::*;
     use crate::codec::{Rules, decode_reader, encode_reader};
     use crate::{EndpointLocators, LocalReader, Quotas};
 

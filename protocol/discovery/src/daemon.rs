@@ -13,6 +13,7 @@ use alloc::{collections::BTreeSet, vec::Vec};
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, StatusInfo};
 use dunlin_wire::{DataSpec, MessageBuilder, ParameterListBuilder, PayloadSpec, pid};
+pub use pass::Left;
 
 use crate::{
     codec::encode_participant_key,
@@ -23,8 +24,6 @@ use crate::{
     participant::RemoteParticipant,
     relay::{Goodbye, REPEAT, Relay, allowance::Allowance, bundle::Exit, header_of, rewrite},
 };
-
-pub use pass::Left;
 
 /// Announcements in one go; the rest follows.
 const AT_ONCE: usize = 64;

@@ -138,8 +138,9 @@ impl Ignored {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use alloc::vec;
+
+    use super::*;
 
     fn prefix(n: u8) -> GuidPrefix {
         GuidPrefix([n; 12])

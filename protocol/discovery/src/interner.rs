@@ -94,8 +94,9 @@ impl Interner {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use alloc::format;
+
+    use super::*;
 
     #[test]
     fn equal_values_are_one() {

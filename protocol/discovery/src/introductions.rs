@@ -172,8 +172,9 @@ impl Introductions {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use alloc::vec;
+
+    use super::*;
 
     fn who(n: u8) -> GuidPrefix {
         GuidPrefix([n; 12])

@@ -325,6 +325,7 @@ impl Trial {
 #[cfg(test)]
 mod tests {
     use alloc::vec;
+
     use dunlin_core::SequenceNumber;
 
     use super::*;

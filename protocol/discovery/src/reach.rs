@@ -167,6 +167,7 @@ pub(crate) fn usable(mut announced: Locators, reach: &Reach, config: &DiscoveryC
 mod tests {
     use alloc::vec;
     use core::net::{Ipv4Addr, Ipv6Addr};
+
     use dunlin_core::GuidPrefix;
 
     use super::*;

@@ -130,8 +130,9 @@ impl BuiltinTopic {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use alloc::collections::BTreeSet;
+
+    use super::*;
 
     #[test]
     fn each_endpoint_has_an_id_and_a_bit_of_its_own() {

@@ -78,8 +78,9 @@ impl UnverifiedParticipants {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use core::net::Ipv4Addr;
+
+    use super::*;
 
     fn from(n: u8) -> Locator {
         Locator::udp_v4(Ipv4Addr::new(10, 0, 0, n), 7410)

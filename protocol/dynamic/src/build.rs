@@ -1,18 +1,20 @@
 //! Makes types for work with values of type graphs (DDS-XTypes 1.3 §7.2.2).
 
-use crate::offsets::Extent;
-use crate::types::*;
-use crate::{MAX_MEMBERS, MAX_NESTING, MAX_TYPES, measure, read};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+
 use dunlin_cdr::{KeySize, PrimitiveKind};
 use dunlin_xtypes::identifier::kind;
 use dunlin_xtypes::model::{
     Bitmask, Bitset, DefaultValue, Definition, Element, Enumeration, Kind, Name, Type, Union, member_flag,
 };
 use dunlin_xtypes::{TypeGraph, TypeIndex};
+
+use crate::offsets::Extent;
+use crate::types::*;
+use crate::{MAX_MEMBERS, MAX_NESTING, MAX_TYPES, measure, read};
 
 pub(crate) fn compile(graph: Arc<TypeGraph>, index: TypeIndex) -> Result<Compiled, TypeError> {
     let name = graph.get(index).ok_or(TypeError::Missing)?.name.clone();

@@ -1,13 +1,15 @@
 //! Values that are to become values of a type: conversions without loss, ranges, bounds (DDS-XTypes 1.3 §7.5.2.11).
 
-use crate::MAX_NESTING;
-use crate::types::*;
-use crate::value::{UnionValue, Value, from_discriminator, integer_of, is_octet};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
+
 use dunlin_cdr::{Char8, Char16, PrimitiveKind, WString};
+
+use crate::MAX_NESTING;
+use crate::types::*;
+use crate::value::{UnionValue, Value, from_discriminator, integer_of, is_octet};
 
 /// Why a value does not fit a type.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,17 +1,19 @@
 //! Values with their types (DDS-XTypes 1.3 §7.5.2.11 `DynamicData`).
 
+use alloc::borrow::Cow;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use dunlin_cdr::{
+    CdrError, DecodeOptions, Decoder, EncapsulationHeader, Encoder, Endianness, Extensibility, KeyHash,
+    Limits, Representation, Scope, key_hash_of_octets, write_payload,
+};
+
 use crate::convert::convert;
 use crate::path::{self, AccessError, AccessFailure, Found, Step};
 use crate::types::{DynamicType, Shape, TypeView};
 use crate::value::Value;
 use crate::{MAX_NESTING, read, write};
-use alloc::borrow::Cow;
-use alloc::string::ToString;
-use alloc::vec::Vec;
-use dunlin_cdr::{
-    CdrError, DecodeOptions, Decoder, EncapsulationHeader, Encoder, Endianness, Extensibility, KeyHash,
-    Limits, Representation, Scope, key_hash_of_octets, write_payload,
-};
 
 /// A value of a [`DynamicType`]: a structure or union.
 #[derive(Clone, Debug)]

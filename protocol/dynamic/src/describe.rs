@@ -1,20 +1,22 @@
 //! Descriptions of types known at run time, for what works with descriptions: the language of filters.
 
-use crate::MAX_NESTING;
-use crate::Value;
-use crate::convert::name_of;
-use crate::types::*;
-use crate::write::write;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+
 use dunlin_cdr::annotation::TypeAnnotations;
 use dunlin_cdr::{
     BitsDescription, CaseDescription, Encoder, EnumerationDescription, LiteralDescription, MemberAnnotations,
     MemberDescription, MemberFlags, PrimitiveKind, StaticOrArc, StructureDescription, TypeDescription,
     TypeKind, TypeRef, UnionDescription, WriteDefault,
 };
+
+use crate::MAX_NESTING;
+use crate::Value;
+use crate::convert::name_of;
+use crate::types::*;
+use crate::write::write;
 
 /// Why a type has no description.
 #[derive(Clone, Debug, PartialEq, Eq)]

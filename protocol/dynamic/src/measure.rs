@@ -1,12 +1,14 @@
 //! Sizes of values that depend on the type alone: the least on the wire, the greatest as a key, parts of the default
 //! (RTPS 2.5 §9.6.4.8; DDS-XTypes 1.3 §7.4.3.5).
 
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use dunlin_cdr::{ElementKind, Extensibility, KeySize};
+
 use crate::types::*;
 use crate::value::{Value, default_discriminator, is_octet, parts_of};
 use crate::{MAX_DEFAULT, MAX_NESTING};
-use alloc::string::String;
-use alloc::vec::Vec;
-use dunlin_cdr::{ElementKind, Extensibility, KeySize};
 
 /// What is known of a node.
 #[derive(Clone, Copy)]

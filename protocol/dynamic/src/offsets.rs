@@ -1,9 +1,11 @@
 //! Where the parts of a value lie, as far as the type alone says it (DDS-XTypes 1.3 §7.4.1.1.1, §7.4.2.1 alignment): such parts
 //! are reached in one step.
 
-use crate::types::*;
 use alloc::vec::Vec;
+
 use dunlin_cdr::{Decoder, ElementKind, Extensibility, Representation, Scope};
+
+use crate::types::*;
 
 /// Positions relative to a start that has this phase: bytes of padding differ.
 type Phases<const N: usize> = [u32; N];

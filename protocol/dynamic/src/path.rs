@@ -1,5 +1,11 @@
 //! Paths to the parts of a value: `a.b[3].c`, `m["key"]`, `u._d`.
 
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
 use crate::MAX_NESTING;
 use crate::convert::{ValueError, convert, name_of};
 use crate::types::*;
@@ -7,11 +13,6 @@ use crate::value::{
     UnionValue, Value, default_discriminator, default_of, from_discriminator, is_octet, to_discriminator,
     union_of,
 };
-use alloc::borrow::Cow;
-use alloc::boxed::Box;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-use core::fmt;
 
 /// Why a path leads nowhere.
 #[derive(Clone, Debug, PartialEq, Eq)]

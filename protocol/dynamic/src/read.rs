@@ -1,16 +1,18 @@
 //! Decoding of values (DDS-XTypes 1.3 §7.4.3.5, §7.6.3.4 object construction). The rules are those of derived code.
 
-use crate::MAX_NESTING;
-use crate::types::*;
-use crate::value::{UnionValue, Value, is_octet, own_or_default, parts_of, to_discriminator};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+
 use dunlin_cdr::codegen::{find_member, keys_count, mark, once, reset};
 use dunlin_cdr::{
     CdrError, CdrRead, Char8, Char16, Decoder, ElementKind, Extensibility, Float128, LimitKind,
     PrimitiveKind, Representation, Scope, WString,
 };
+
+use crate::MAX_NESTING;
+use crate::types::*;
+use crate::value::{UnionValue, Value, is_octet, own_or_default, parts_of, to_discriminator};
 
 /// Reads a value of a type, in the scope of the decoder.
 pub(crate) fn read(view: TypeView<'_>, d: &mut Decoder<'_>) -> Result<Value, CdrError> {

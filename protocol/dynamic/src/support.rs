@@ -1,12 +1,14 @@
 //! What the middleware has to know of a type at run time (DDS 1.4 §2.2.2.3.6).
 
-use crate::{DynamicData, DynamicType};
 use alloc::vec::Vec;
 use core::any::Any;
+
 use dunlin_cdr::{
     CdrError, DecodeOptions, Decoder, Extensibility, KeyHash, Limits, Representation, Scope, TopicType,
     TypeRef, TypeSupport,
 };
+
+use crate::{DynamicData, DynamicType};
 
 impl TypeSupport for DynamicType {
     fn type_name(&self) -> &str {

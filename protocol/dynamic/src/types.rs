@@ -1,18 +1,20 @@
 //! Types at run time, compiled for work with values: flat members, resolved aliases, sizes (DDS-XTypes 1.3 §7.2.2,
 //! §7.5.2 `DynamicType`).
 
-use crate::offsets::Extent;
-use crate::value::Value;
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+
 use dunlin_cdr::{
     CdrError, Decoder, ElementKind, Encoder, Extensibility, KeySize, LengthCode, PrimitiveKind,
 };
 use dunlin_xtypes::model::{Annotations, member_flag};
 use dunlin_xtypes::{TypeGraph, TypeIndex};
+
+use crate::offsets::Extent;
+use crate::value::Value;
 
 /// A type known at run time. Cheap to clone.
 #[derive(Clone)]

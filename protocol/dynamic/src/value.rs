@@ -1,10 +1,12 @@
 //! Values without their types (DDS-XTypes 1.3 §7.5.2 `DynamicData`).
 
-use crate::types::*;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+
 use dunlin_cdr::{Char8, Char16, Float128, PrimitiveKind, WString};
+
+use crate::types::*;
 
 /// A value of any type. What fits a type has the variant of that type: see [`TypeView::default_value`].
 #[allow(missing_docs, reason = "each is what it says")]

@@ -1,10 +1,11 @@
 //! Encoding of values (DDS-XTypes 1.3 §7.4.3.5). The rules are those of derived code.
 
+use dunlin_cdr::{CdrError, CdrWrite, ElementKind, Encoder, Extensibility, PrimitiveKind, Scope};
+use dunlin_xtypes::model::member_flag;
+
 use crate::read::in_scope;
 use crate::types::*;
 use crate::value::{UnionValue, Value, from_discriminator};
-use dunlin_cdr::{CdrError, CdrWrite, ElementKind, Encoder, Extensibility, PrimitiveKind, Scope};
-use dunlin_xtypes::model::member_flag;
 
 /// Writes a value of a type, in the scope of the encoder. A value that does not fit the type is
 /// [`CdrError::ForeignType`].

@@ -1,9 +1,10 @@
 //! What views cost, and what they say of bytes that do not fit.
 
+use std::collections::BTreeMap;
+
 use dunlin_buf::SharedBytes;
 use dunlin_cdr::{CdrError, DdsType, Endianness, Limits, Representation, Scope, to_payload, to_payload_as};
 use dunlin_dynamic::{DynamicData, DynamicType, DynamicView, PathError, SharedView, ViewFailure};
-use std::collections::BTreeMap;
 
 #[derive(DdsType, Clone, Debug, Default)]
 struct Scan {

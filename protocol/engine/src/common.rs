@@ -1,10 +1,10 @@
 //! What every endpoint of a participant shares: the timers, the counters, the signs of manual liveliness.
 
 // Never one of a checker: nothing depends on a count, so no interleaving is worth exploring for it.
-use core::sync::atomic::AtomicUsize as Count;
-
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::sync::atomic::AtomicUsize as Count;
+
 use dunlin_cache::OctetBudget;
 use dunlin_core::{Duration, GuidPrefix, Misbehaviour, MonoTime, Paths};
 use dunlin_rtps::ReceiveRoom;
@@ -310,10 +310,11 @@ mod tests {
 mod model {
     //! Signs of life from two threads beside the timer thread, which brings them to discovery.
 
-    use super::*;
-    use crate::timers::TimerOwner;
     use loom::sync::Arc;
     use loom::thread;
+
+    use super::*;
+    use crate::timers::TimerOwner;
 
     fn common() -> Common {
         let timers = Timers::default();

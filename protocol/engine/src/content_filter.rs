@@ -90,13 +90,15 @@ impl ContentFilterStats {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use super::*;
-    use Verdict::{Passed, Rejected, Unreadable};
     use alloc::{string::String, vec::Vec};
+
+    use Verdict::{Passed, Rejected, Unreadable};
     use dunlin_buf::SharedBytes;
     use dunlin_cdr::{DdsType, Representation, key_payload, to_payload};
     use dunlin_core::{Guid, Identities, SequenceNumber};
     use dunlin_wire::{Endianness, ParameterList, ParameterListBuilder, pid};
+
+    use super::*;
 
     #[derive(DdsType)]
     struct Sample {

@@ -70,6 +70,13 @@ pub use config::{
     WriterSpec,
 };
 pub use content_filter::{ContentFilter, ContentFilterStats};
+pub use dunlin_discovery::{
+    Band, BandStats, ContentFilterProperty, DIRECT_WRITE, DIRECT_WRITE_PROPERTY, DiscoveryRole,
+    EndpointLocators, INTEREST_EVERYTHING, INTEREST_PROPERTY, KnownType, Limit, LocalType, Locators,
+    MAX_BANDS, Quotas, ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER, RelayConfig, RelayStats,
+    Shaping, SourcePorts, TypeDiscovery,
+};
+pub use dunlin_rtps::{ReaderStats, ReceiveRoom, WriterStats};
 pub use group::{PublisherGroup, SetEnd, SubscriberGroup};
 pub use misbehaviour::{MOST_MISBEHAVING, Misbehaved};
 pub use output::{Event, LocalDelivery, Output, TimeSource};
@@ -80,14 +87,6 @@ pub use routing::SuspendedDatagram;
 pub use writer_slot::{
     LONGEST_AT_HIGH_WATER, TxTurn, WriteError, WriteMode, WriteRequest, WriterSlot, WriterStanding,
 };
-
-pub use dunlin_discovery::{
-    Band, BandStats, ContentFilterProperty, DIRECT_WRITE, DIRECT_WRITE_PROPERTY, DiscoveryRole,
-    EndpointLocators, INTEREST_EVERYTHING, INTEREST_PROPERTY, KnownType, Limit, LocalType, Locators,
-    MAX_BANDS, Quotas, ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER, RelayConfig, RelayStats,
-    Shaping, SourcePorts, TypeDiscovery,
-};
-pub use dunlin_rtps::{ReaderStats, ReceiveRoom, WriterStats};
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {

@@ -12,7 +12,6 @@ use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, InstanceHandle, Misbehav
 use dunlin_discovery::xtypes::Mismatch as TypeMismatch;
 use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, DiscoveryProblem, LostReason, ParticipantData};
 use dunlin_qos::IncompatiblePolicy;
-
 pub use local_delivery::LocalDelivery;
 
 /// The present time, for a call that seldom needs it: reading clocks takes longer than much of what such calls do.

@@ -24,6 +24,7 @@ use dunlin_discovery::{DiscoveredWriter, LivelinessTracker, LivelinessTransition
 use dunlin_qos::{DataReaderQos, DestinationOrderKind, DurabilityKind, LivelinessKind, ReliabilityKind};
 use dunlin_rtps::{ChangeKind, Reader, ReaderStats, Received};
 use dunlin_sync::{RankedGuard, RankedMutex};
+use sink::CacheSink;
 
 use crate::common::{Common, earliest};
 use crate::content_filter::{ContentFilter, ContentFilterStats};
@@ -33,7 +34,6 @@ use crate::output::{Event, Output, TimeSource};
 use crate::ranks;
 use crate::timers::{TimerId, TimerOwner};
 use crate::writer_slot::WriteRequest;
-use sink::CacheSink;
 
 /// A reader. Application threads hold it directly.
 pub struct ReaderSlot {

@@ -105,9 +105,11 @@ impl<K: ShardKey, V: Clone> Sharded<K, V> {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use super::*;
     use alloc::collections::BTreeMap;
+
     use dunlin_core::Rng;
+
+    use super::*;
 
     #[test]
     fn agrees_with_a_btree_and_leaves_clones_alone() {

@@ -231,8 +231,9 @@ impl Heap {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use super::*;
     use dunlin_core::Rng;
+
+    use super::*;
 
     fn owner(n: u32) -> TimerOwner {
         TimerOwner::Writer(EntityId::user_writer(n, true))
@@ -294,9 +295,10 @@ mod tests {
 mod model {
     //! Threads that arm entries while another works them off, as the timer thread does.
 
-    use super::*;
     use loom::sync::{Arc, Mutex};
     use loom::thread;
+
+    use super::*;
 
     /// The earliest time at which the timer thread was told to be awake.
     type Told = Arc<Mutex<Option<MonoTime>>>;

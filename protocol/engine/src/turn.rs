@@ -90,10 +90,12 @@ impl<C: OnWire> Drop for Turn<'_, C> {
 mod model {
     //! Every interleaving of two writing threads and a receive thread.
 
-    use super::*;
     use alloc::vec::Vec;
+
     use loom::sync::{Arc, Mutex};
     use loom::thread;
+
+    use super::*;
 
     /// What left the process, in the order in which it left.
     #[derive(Clone, Copy, PartialEq, Debug)]

@@ -10,6 +10,7 @@ mod budget;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use budget::{Budget, Cost, Owners};
 use dunlin_cdr::{DecodeOptions, TypeRef};
 use dunlin_core::{Behaviour, Duration, GuidPrefix};
 use dunlin_discovery::{ContentFilterProperty, DiscoveredReader};
@@ -18,7 +19,6 @@ use dunlin_qos::{DestinationOrderKind, HistoryKind, LivelinessKind, OwnershipKin
 use dunlin_rtps::{Change, ChangeKind, ReaderFilter};
 
 use crate::config::WriterSpec;
-use budget::{Budget, Cost, Owners};
 
 /// Most different filters of one writer; further readers get everything.
 const MAX_FILTERS: usize = 32;

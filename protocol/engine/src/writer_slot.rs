@@ -26,6 +26,14 @@ use dunlin_discovery::DiscoveredReader;
 use dunlin_qos::{DataWriterQos, LivelinessKind, ReliabilityKind, TransportPriority};
 use dunlin_rtps::{ChangeKind, Writer, WriterHistory, WriterStats};
 use dunlin_wire::{AckNack, Echo, NackFrag};
+use high_water::HighWater;
+pub use high_water::LONGEST_AT_HIGH_WATER;
+pub(crate) use life::Life;
+use liveliness::Shown;
+use membership::Member;
+use sender::Sender;
+pub use standing::WriterStanding;
+pub use writing::WriteMode;
 
 use crate::common::{Common, earliest};
 use crate::group::{PublisherGroup, SetEnd};
@@ -35,15 +43,6 @@ use crate::parameters;
 use crate::timers::{TimerId, TimerOwner};
 use crate::turn::{OnWire, Turn, Turnstile};
 use crate::writer_filter::WriterFilters;
-
-use high_water::HighWater;
-pub use high_water::LONGEST_AT_HIGH_WATER;
-pub(crate) use life::Life;
-use liveliness::Shown;
-use membership::Member;
-use sender::Sender;
-pub use standing::WriterStanding;
-pub use writing::WriteMode;
 
 /// A priority is a differentiated services code point.
 fn traffic_class(priority: TransportPriority) -> u8 {

@@ -5,6 +5,8 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{Body, Net, reader_spec, unpack};
 use dunlin_core::VendorId;
 use dunlin_engine::{ContentFilter, ContentFilterProperty, Event, ReaderSlot, WriterSlot};
@@ -12,7 +14,6 @@ use dunlin_filter::Filter;
 use dunlin_qos::{DataReaderQos, DataWriterQos};
 use dunlin_wire::params::content_filter_passed;
 use dunlin_wire::{Message, Submessage};
-use std::sync::Arc;
 
 fn filter(expression: &str, parameters: &[&str]) -> Arc<ContentFilter> {
     let property = ContentFilterProperty {

@@ -4,13 +4,14 @@
 
 mod common;
 
+use std::cell::Cell;
+use std::sync::Arc;
+
 use common::{Net, instance, sample, unpack};
 use dunlin_core::{Duration, MonoTime, Now, WallTime};
 use dunlin_engine::{ReaderSlot, WriteRequest, WriterSlot};
 use dunlin_qos::{DataReaderQos, DataWriterQos, LatencyBudget, Lifespan, LivelinessKind};
 use dunlin_rtps::ChangeKind;
-use std::cell::Cell;
-use std::sync::Arc;
 
 const BUDGET: LatencyBudget = LatencyBudget { duration: Duration::from_millis(1) };
 

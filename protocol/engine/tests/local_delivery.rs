@@ -4,12 +4,13 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{Net, instance, sample, unpack};
 use dunlin_core::{Duration, Locator};
 use dunlin_engine::{Event, Output, ReaderSlot, WriteMode, WriteRequest, WriterSlot};
 use dunlin_qos::{DataReaderQos, DataWriterQos, LatencyBudget};
 use dunlin_rtps::ChangeKind;
-use std::sync::Arc;
 
 const BUDGET: LatencyBudget = LatencyBudget { duration: Duration::from_millis(1) };
 

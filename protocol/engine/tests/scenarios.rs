@@ -4,13 +4,14 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{Net, instance, pattern, unpack};
 use dunlin_cache::{InstanceState, instance_handle};
 use dunlin_core::Duration;
 use dunlin_engine::{CreateError, Event, WriteError};
 use dunlin_qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos};
 use dunlin_rtps::ChangeKind;
-use std::sync::Arc;
 
 fn reliable_writer() -> DataWriterQos {
     DataWriterQos::default().reliable().keep_all()

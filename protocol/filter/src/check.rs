@@ -1,14 +1,16 @@
 //! Type checks: what the two sides of a predicate may be, and what constants mean beside a field.
 
+use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use dunlin_cdr::{TypeDescription, TypeKind, TypeRef};
+
 use crate::error::{FilterError, Place, Reason};
 use crate::field::{Class, Field};
 use crate::nearest::nearest;
 use crate::syntax::{FieldName, Literal, Operand, Predicate, Relation, Syntax, parameter};
 use crate::value::Value;
-use alloc::borrow::Cow;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-use dunlin_cdr::{TypeDescription, TypeKind, TypeRef};
 
 /// A side of a test.
 #[derive(Clone, Copy, Debug)]

@@ -1,19 +1,21 @@
 //! Fields: from their names to paths through the type, and what a sample has where its sender's type lacks them.
 
+use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+use dunlin_cdr::{
+    Decoder, Encoder, Endianness, Limits, Located, MemberDescription, PrimitiveKind, Representation, Scope,
+    Step, StructureDescription, TypeDescription, TypeKind, TypeRef, UnionDescription,
+};
+
 use crate::error::{FilterError, Reason};
 use crate::filter::Failure;
 use crate::nearest::nearest;
 use crate::steps::Steps;
 use crate::syntax::{FieldName, Part};
 use crate::value::Value;
-use alloc::borrow::Cow;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-use core::fmt::Write as _;
-use dunlin_cdr::{
-    Decoder, Encoder, Endianness, Limits, Located, MemberDescription, PrimitiveKind, Representation, Scope,
-    Step, StructureDescription, TypeDescription, TypeKind, TypeRef, UnionDescription,
-};
 
 /// How the discriminator of a union is called.
 const DISCRIMINATOR: &str = "_d";

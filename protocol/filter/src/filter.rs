@@ -1,5 +1,13 @@
 //! A compiled expression with its parameters, and its evaluation on serialized samples.
 
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+
+use dunlin_cdr::{
+    CdrError, DdsType, DecodeOptions, Decoder, Extensibility, Limits, Scope, TypeKind, TypeRef,
+};
+
 use crate::check::{Checker, Side, Tables, Test};
 use crate::error::{FilterError, Place, Reason};
 use crate::field::Class;
@@ -8,12 +16,6 @@ use crate::steps::{Steps, TooManySteps};
 use crate::syntax::{Op, Relation, Syntax};
 use crate::value::Value;
 use crate::{MAX_PARAMETER, MAX_PARAMETERS};
-use alloc::string::String;
-use alloc::vec::Vec;
-use core::cmp::Ordering;
-use dunlin_cdr::{
-    CdrError, DdsType, DecodeOptions, Decoder, Extensibility, Limits, Scope, TypeKind, TypeRef,
-};
 
 /// What became of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,13 @@
 //! Topic expressions of multi-topics (DDS 1.4 Annex B, TopicExpression):
 //! `SELECT a, b.c AS d FROM 'One' NATURAL JOIN 'Two' WHERE a > %0`.
 
-use crate::error::{FilterError, Reason};
-use crate::syntax::{FieldName, Parser, Part};
-use crate::token::TokenKind;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
+
+use crate::error::{FilterError, Reason};
+use crate::syntax::{FieldName, Parser, Part};
+use crate::token::TokenKind;
 
 /// Most topics that are joined.
 const MAX_TOPICS: usize = 8;

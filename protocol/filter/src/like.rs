@@ -48,10 +48,12 @@ pub(crate) fn like_within(text: &str, pattern: &str, steps: &mut Steps) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use super::like;
     use alloc::string::String;
     use alloc::{vec, vec::Vec};
+
     use proptest::prelude::*;
+
+    use super::like;
 
     /// The definition.
     fn naive(text: &[char], pattern: &[char]) -> bool {

@@ -1,12 +1,13 @@
 //! The grammar of conditions (DDS 1.4 Annex B): from tokens to tests, and the jumps between them that AND, OR and NOT
 //! stand for.
 
-use crate::error::{FilterError, Reason};
-use crate::token::{Lexer, Token, TokenKind};
-use crate::{MAX_DEPTH, MAX_EXPRESSION, MAX_PREDICATES};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
+
+use crate::error::{FilterError, Reason};
+use crate::token::{Lexer, Token, TokenKind};
+use crate::{MAX_DEPTH, MAX_EXPRESSION, MAX_PREDICATES};
 
 /// A step of a compiled condition. Its result so far is a single boolean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! The words of the language (DDS 1.4 Annex B, "Token expression").
 
-use crate::error::{FilterError, Reason};
 use alloc::string::{String, ToString};
+
+use crate::error::{FilterError, Reason};
 
 /// One word, and where it starts.
 #[derive(Clone, Debug, PartialEq)]
@@ -188,8 +189,9 @@ fn integer<'a>(magnitude: i128, negative: bool) -> Option<TokenKind<'a>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use alloc::vec::Vec;
+
+    use super::*;
 
     fn kinds(source: &str) -> Result<Vec<TokenKind<'_>>, FilterError> {
         let mut lexer = Lexer::new(source);

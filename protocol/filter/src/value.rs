@@ -3,6 +3,7 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 use core::cmp::Ordering;
+
 use dunlin_cdr::Scalar;
 
 /// A value that can be compared.
@@ -91,8 +92,9 @@ fn compare_mixed(integer: i128, float: f64) -> Option<Ordering> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use Ordering::{Equal, Greater, Less};
+
+    use super::*;
 
     #[test]
     fn integers_are_not_rounded() {

@@ -39,10 +39,9 @@ mod state;
 mod write;
 
 pub use call::{call, conclude, drive, receive, run_timers, send, with_output};
+#[cfg(doc)]
+use dunlin_engine::Participant;
 pub use port::{Blocking, Port, SendMode};
 pub use queue::{MAX_CHAIN, Work, work_off};
 pub use state::State;
 pub use write::{AtHighWater, WriteWait, end_instances, end_set, flush, try_write, write, write_blocking};
-
-#[cfg(doc)]
-use dunlin_engine::Participant;

@@ -1,6 +1,13 @@
 //! What services ask of their endpoints and say of themselves. DDS has no policies for it, so it travels as PROPERTY, which other
 //! participants see.
 
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
+
+use dunlin_core::Duration;
+
 use crate::{
     entity::{DataReaderQos, DataWriterQos, DomainParticipantQos},
     error::UnsupportedPolicy,
@@ -8,11 +15,6 @@ use crate::{
     kinds::{DestinationOrderKind, DurabilityKind, ReliabilityKind},
     policy::Property,
 };
-use alloc::{
-    string::{String, ToString},
-    vec::Vec,
-};
-use dunlin_core::Duration;
 
 /// Names that have a meaning begin like this; others are the application's.
 const RESERVED: &str = "dunlin.";

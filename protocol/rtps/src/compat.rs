@@ -1,6 +1,7 @@
 //! What other vendors need beyond RTPS 2.5 §8.4.2; `dunlin_core::VENDORS` says which.
 
 use alloc::vec::Vec;
+
 use dunlin_buf::SharedBytes;
 
 /// Octets of a serialized key that nobody takes for a key hash, see `Behaviour::MisreadsShortKeys`.

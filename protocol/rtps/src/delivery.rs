@@ -1,9 +1,10 @@
 //! RTPS 2.5 §8.2.3 "The RTPS HistoryCache" as a reader sees it: where received changes go.
 
-use crate::ChangeKind;
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Guid, Identities, Now, SampleIdentity, SequenceNumber, WallTime};
 use dunlin_wire::ParameterList;
+
+use crate::ChangeKind;
 
 /// A change as it arrived, in the order in which its writer's stream is to be seen.
 #[derive(Clone, Debug)]

@@ -1,10 +1,12 @@
 //! RTPS 2.5 §8.3.8.2 Data and §8.3.8.3 DataFrag: how a change becomes submessages, and when it needs fragments.
 
-use crate::{Change, ChangeKind, compat};
 use alloc::vec::Vec;
+
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{EntityId, Guid, GuidPrefix, MAX_SET_BITS, SequenceNumber, SequenceNumberSet, SnRange};
 use dunlin_wire::{DataFragSpec, DataSpec, Gap, MessageBuilder, PayloadSpec, pid, size};
+
+use crate::{Change, ChangeKind, compat};
 
 /// Smallest fragment that is derived from a message size, so that absurdly small message sizes still work.
 const MIN_FRAGMENT_SIZE: usize = 64;

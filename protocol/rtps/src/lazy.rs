@@ -3,6 +3,7 @@
 
 use alloc::boxed::Box;
 use core::ops::Deref;
+
 use dunlin_core::SnRanges;
 
 /// Has a value that stands for one that was never made.

@@ -6,11 +6,12 @@
 //! still be in flight to a reliable reader. Whatever is not that simple goes in messages: history, repairs, GAPs, what
 //! readers filter, what waits for more, what waits for room at a reader.
 
-use crate::reader::{Incoming, Reader};
-use crate::{Change, ChangeKind, DeliverySink};
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{Guid, Locator, LocatorKind, Now, SequenceNumber, WallTime};
 use dunlin_wire::Endianness;
+
+use crate::reader::{Incoming, Reader};
+use crate::{Change, ChangeKind, DeliverySink};
 
 /// A change on its way to readers of the writer's process.
 ///

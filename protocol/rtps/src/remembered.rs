@@ -2,6 +2,7 @@
 //! in the same life, both sides go on where they were.
 
 use alloc::vec::Vec;
+
 use dunlin_core::{Guid, SequenceNumber, WallTime};
 
 /// Most that one endpoint remembers; the one that was lost first gives way.
@@ -52,8 +53,9 @@ impl<T> Remembered<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin_core::{EntityId, GuidPrefix};
+
+    use super::*;
 
     fn guid(n: usize) -> Guid {
         let mut octets = [0; 12];

@@ -1,13 +1,15 @@
 //! RTPS 2.5 §8.4.8 "RTPS StatelessWriter Reference Implementation" and §8.4.11 "RTPS StatelessReader Reference
 //! Implementation", best-effort: nothing is remembered of the other side. Participant discovery uses them.
 
-use crate::emit::Framing;
-use crate::reader::{Added, Incoming, Limits, Reassembly};
-use crate::{Change, DeliverySink};
 use alloc::vec::Vec;
+
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, Now};
 use dunlin_wire::{Data, DataFrag, ReceiverState};
+
+use crate::emit::Framing;
+use crate::reader::{Added, Incoming, Limits, Reassembly};
+use crate::{Change, DeliverySink};
 
 /// Writers whose changes in parts are kept at the same time.
 const MAX_WRITERS: usize = 16;

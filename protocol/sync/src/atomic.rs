@@ -4,6 +4,7 @@
 
 #[cfg(not(any(loom, shuttle)))]
 pub use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+
 #[cfg(loom)]
 pub use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 #[cfg(shuttle)]

@@ -39,6 +39,7 @@ mod raw_spin;
 #[cfg(all(feature = "std", not(any(loom, shuttle))))]
 mod raw_std;
 
+pub use mutex::{RankedGuard, RankedMutex};
 #[cfg(loom)]
 use raw_loom as raw;
 #[cfg(shuttle)]
@@ -47,6 +48,4 @@ use raw_shuttle as raw;
 use raw_spin as raw;
 #[cfg(all(feature = "std", not(any(loom, shuttle))))]
 use raw_std as raw;
-
-pub use mutex::{RankedGuard, RankedMutex};
 pub use snapshot::ArcSnapshot;

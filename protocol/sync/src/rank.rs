@@ -3,12 +3,12 @@
 #[cfg(all(feature = "std", debug_assertions, not(loom)))]
 mod checked {
     use core::cell::Cell;
+    #[cfg(not(shuttle))]
+    use std::thread_local;
 
     // The threads of `shuttle` share one thread of the system.
     #[cfg(shuttle)]
     use shuttle::thread_local;
-    #[cfg(not(shuttle))]
-    use std::thread_local;
 
     thread_local! {
         /// Bit `r` is set while this thread holds a lock of rank `r`.

@@ -1,7 +1,8 @@
 //! The mutex of the model checker.
 
-use loom::sync::Mutex as LoomMutex;
 use std::sync::PoisonError;
+
+use loom::sync::Mutex as LoomMutex;
 
 /// The guard of [`Mutex`].
 pub(crate) type Guard<'a, T> = loom::sync::MutexGuard<'a, T>;

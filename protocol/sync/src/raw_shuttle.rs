@@ -1,7 +1,8 @@
 //! The mutex of the random scheduler.
 
-use shuttle::sync::Mutex as ShuttleMutex;
 use std::sync::{PoisonError, TryLockError};
+
+use shuttle::sync::Mutex as ShuttleMutex;
 
 /// The guard of [`Mutex`].
 pub(crate) type Guard<'a, T> = shuttle::sync::MutexGuard<'a, T>;

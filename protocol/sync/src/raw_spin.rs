@@ -1,19 +1,20 @@
 //! A spin lock for targets without an operating system.
 
-use core::marker::PhantomData;
-use core::ops::{Deref, DerefMut};
-
-use crate::atomic::{AtomicBool, Ordering};
 #[cfg(not(loom))]
 use core::cell::UnsafeCell;
 #[cfg(not(any(loom, shuttle)))]
 use core::hint::spin_loop;
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
+
 #[cfg(loom)]
 use loom::hint::spin_loop;
 #[cfg(shuttle)]
 use shuttle::hint::spin_loop;
 #[cfg(loom)]
 use tracked::UnsafeCell;
+
+use crate::atomic::{AtomicBool, Ordering};
 
 /// A mutex that waits by spinning.
 pub(crate) struct Mutex<T> {
@@ -123,9 +124,10 @@ mod tracked {
 mod model {
     //! The lock from two threads, with the memory order of the real atomics.
 
-    use super::Mutex;
     use loom::sync::Arc;
     use loom::thread;
+
+    use super::Mutex;
 
     #[test]
     fn excludes_and_publishes() {

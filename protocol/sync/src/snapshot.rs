@@ -52,11 +52,13 @@ impl<T: fmt::Debug> fmt::Debug for ArcSnapshot<T> {
 mod model {
     //! Readers beside a thread that replaces the value twice.
 
-    use super::ArcSnapshot;
     use alloc::sync::Arc;
+
     use loom::cell::UnsafeCell;
     use loom::sync::Arc as LoomArc;
     use loom::thread;
+
+    use super::ArcSnapshot;
 
     /// A table whose reads are checked against its making, and whose end takes the lock of the snapshot.
     struct Table {

@@ -93,9 +93,10 @@ impl<'a> Submessages<'a> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
     use crate::{Message, Payload, Submessage};
-    use alloc::vec::Vec;
 
     const HEADER: &[u8] = b"RTPS\x02\x05\x01\x29abcdefghijkl";
     const READER: EntityId = EntityId([0, 0, 1, 4]);

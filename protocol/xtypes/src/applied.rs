@@ -1,14 +1,15 @@
 //! Annotations that the source of types declares itself, and `@verbatim`, in types known at run time (IDL 4.2 §7.4.15,
 //! §8.3.5; DDS-XTypes 1.3 §7.5.2.7 `DynamicType::get_annotation`).
 
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use crate::model::{Kind, Name, Type, TypeGraph, TypeIndex};
 use crate::object::annotation::{
     AnnotationParameterValue, AppliedAnnotationParameter, AppliedVerbatimAnnotation, NameHash,
 };
 use crate::object::name_hash;
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
 
 /// Most characters of a text as the value of a parameter (Annex B `ANNOTATION_STR_VALUE_MAX_LEN`).
 pub const MAX_TEXT: usize = 128;

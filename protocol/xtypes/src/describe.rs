@@ -1,5 +1,17 @@
 //! Types known at run time made of the descriptions of Rust types.
 
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use dunlin_cdr::annotation::{self, ParameterType, TypeAnnotations};
+use dunlin_cdr::{
+    BitsDescription, CaseDescription, CdrError, Char8, Char16, Decoder, EnumerationDescription, Float128,
+    MemberAnnotations, MemberDescription, PrimitiveKind, StructureDescription, TypeDescription, TypeKind,
+    TypeRef, UnionDescription, WString, WriteDefault,
+};
+
 use crate::TypeIdentifier;
 use crate::identifier::kind;
 use crate::model::*;
@@ -8,16 +20,6 @@ use crate::object::annotation::{
     AppliedVerbatimAnnotation,
 };
 use crate::object::name_hash;
-use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
-use dunlin_cdr::annotation::{self, ParameterType, TypeAnnotations};
-use dunlin_cdr::{
-    BitsDescription, CaseDescription, CdrError, Char8, Char16, Decoder, EnumerationDescription, Float128,
-    MemberAnnotations, MemberDescription, PrimitiveKind, StructureDescription, TypeDescription, TypeKind,
-    TypeRef, UnionDescription, WString, WriteDefault,
-};
 
 /// The type that a description describes, and those it depends on.
 ///

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+
 use dunlin_cdr::{CdrRead, CdrWrite, PrimitiveKind};
 
 /// Kinds of types, the discriminators of the standard (§7.3.4.2, table 40).

@@ -1,8 +1,10 @@
 //! Type information: what discovery says about the type of an endpoint (DDS-XTypes 1.3 §7.6.3.2.2, Annex B).
 
-use crate::TypeIdentifier;
 use alloc::vec::Vec;
+
 use dunlin_cdr::{CdrRead, CdrWrite};
+
+use crate::TypeIdentifier;
 
 /// An identifier and the size of its serialized type object in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, CdrRead, CdrWrite)]

@@ -1,8 +1,9 @@
 //! Labels of unions: values of 64 bits here, of 32 bits in type objects (DDS-XTypes 1.3 Annex B `UnionCaseLabelSeq`).
 
+use alloc::vec::Vec;
+
 use crate::identifier::kind;
 use crate::model::{Kind, Type, TypeGraph, TypeIndex, Union};
-use alloc::vec::Vec;
 
 /// Whether values of the discriminator have no sign.
 fn is_unsigned(graph: &TypeGraph, discriminator: &Type) -> bool {

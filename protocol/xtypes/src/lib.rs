@@ -51,12 +51,11 @@ pub mod model;
 pub mod object;
 mod print;
 
-pub use dunlin_cdr as cdr;
-pub use dunlin_qos::TypeConsistencyEnforcement;
-
 pub use assign::{Comparison, Mismatch, TypeIn, assignable};
 pub use build::{BuildError, IdentifiedObject, TypeObjects, TypeRecord, type_objects};
 pub use describe::from_description;
+pub use dunlin_cdr as cdr;
+pub use dunlin_qos::TypeConsistencyEnforcement;
 pub use identifier::{Equivalence, EquivalenceHash, TypeIdentifier};
 pub use information::{TypeIdentifierWithDependencies, TypeIdentifierWithSize, TypeInformation};
 pub use load::{LoadError, from_objects};

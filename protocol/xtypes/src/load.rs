@@ -3,6 +3,12 @@
 
 mod annotations;
 
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
 use crate::TypeIdentifier;
 use crate::applied::AnnotationIndex;
 use crate::identifier::{StronglyConnectedComponentId, kind};
@@ -14,11 +20,6 @@ use crate::object::common::{
 };
 use crate::object::complete::*;
 use crate::object::minimal::*;
-use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
-use alloc::vec::Vec;
-use core::fmt;
 
 /// Gives the object of an identifier.
 type ObjectOf<'a> = dyn Fn(&TypeIdentifier) -> Option<TypeObject> + 'a;

@@ -1,17 +1,19 @@
 //! Types known at run time (DDS-XTypes 1.3 §7.2.2, §7.5.2 `DynamicType`): what type objects, IDL and the descriptions of
 //! Rust types have in common.
 
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use dunlin_cdr::{CdrError, Decoder, Encoder, Endianness, Extensibility, Limits, Representation};
+
 pub use crate::applied::{
     Annotation, AnnotationIndex, AnnotationParameter, Annotations, Applied, MAX_TEXT, Part, verbatim_fits,
 };
 use crate::identifier::kind;
 use crate::object::annotation::{AppliedBuiltinMemberAnnotations, NameHash};
 use crate::object::name_hash;
-use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
-use alloc::vec::Vec;
-use dunlin_cdr::{CdrError, Decoder, Encoder, Endianness, Extensibility, Limits, Representation};
 
 /// Flags of members (§7.3.4.5.1).
 pub mod member_flag {

@@ -2,17 +2,19 @@
 
 mod said;
 
-use crate::applied::AnnotationIndex;
-use crate::identifier::kind;
-use crate::model::*;
-use crate::object::annotation::{AnnotationParameterValue, AppliedBuiltinMemberAnnotations};
-use crate::object::hashed_id;
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
+
 use said::quoted;
+
+use crate::applied::AnnotationIndex;
+use crate::identifier::kind;
+use crate::model::*;
+use crate::object::annotation::{AnnotationParameterValue, AppliedBuiltinMemberAnnotations};
+use crate::object::hashed_id;
 
 /// The IDL name of a primitive kind.
 #[must_use]

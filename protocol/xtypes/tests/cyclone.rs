@@ -1,12 +1,13 @@
 //! Type identifiers, type objects and type information against those that Cyclone DDS's IDL compiler makes
 //! (`tests/cyclone`), byte for byte.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use dunlin_idl::{Disk, Extensibility, Model, Options, compile};
 use dunlin_xtypes::{
     TypeIdentifier, TypeInformation, TypeObject, TypeObjects, from_octets, to_octets, type_objects,
 };
-use std::collections::BTreeMap;
-use std::path::Path;
 
 struct Golden {
     /// Type information by name, `::` written as `_`.

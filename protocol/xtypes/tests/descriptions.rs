@@ -1,10 +1,11 @@
 //! Rust types and the IDL of the same types have the same type objects.
 
+use std::collections::BTreeMap;
+
 use dunlin_cdr::{Bound, Char8, DdsType, Described, description};
 use dunlin_idl::{Memory, Options, compile};
 use dunlin_xtypes::model::Kind;
 use dunlin_xtypes::{BuildError, from_description, from_objects, to_idl, type_objects};
-use std::collections::BTreeMap;
 
 const IDL: &str = r#"
 module T {

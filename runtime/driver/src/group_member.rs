@@ -10,12 +10,12 @@ use dunlin_core::{GuidPrefix, Locator, MonoTime};
 use dunlin_engine::{Event, Participant};
 use dunlin_host::{SendMode, Work};
 use dunlin_transport::Transport;
+use paths::OtherPaths;
 
 use crate::config::JoinError;
 use crate::limiter::Limiter;
 use crate::parking::{Introduction, Space};
 use crate::platform::Platform;
-use paths::OtherPaths;
 
 /// Receives the events of a participant.
 pub trait EventSink: Send + Sync {

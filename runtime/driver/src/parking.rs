@@ -108,9 +108,10 @@ impl Space {
 mod model {
     //! A thread that waits beside one that makes it unnecessary; a wake-up that is lost is a deadlock.
 
-    use super::*;
     use loom::sync::Arc;
     use loom::thread;
+
+    use super::*;
 
     /// What the engine keeps under the lock of a writer's core.
     #[derive(Default)]

@@ -93,8 +93,9 @@ pub(crate) fn spawn(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use thread_priority::thread_schedule_policy_param;
+
+    use super::*;
 
     #[test]
     fn a_processor_that_does_not_exist_is_refused() {

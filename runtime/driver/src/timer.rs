@@ -71,10 +71,12 @@ impl Timer {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::*;
-    use dunlin_core::Duration;
     use std::sync::Arc;
     use std::sync::mpsc;
+
+    use dunlin_core::Duration;
+
+    use super::*;
 
     #[test]
     fn a_closer_deadline_wakes_and_a_later_one_does_not() {
@@ -125,10 +127,11 @@ mod model {
     //! The thread beside senders that bring the deadline closer; the checker's clock never lets a sleep end, so a
     //! deadline that the thread sleeps past is a deadlock.
 
-    use super::*;
     use dunlin_core::Duration;
     use loom::sync::Arc;
     use loom::thread;
+
+    use super::*;
 
     /// What the engine knows, behind a lock of its own.
     type Deadlines = Arc<Mutex<Vec<MonoTime>>>;

@@ -2,16 +2,17 @@
 
 mod common;
 
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Instant;
+
 use common::{eventually, matched, memory_node, memory_pair, reliable};
 use dunlin_core::Duration;
 use dunlin_driver::on_receive_thread;
 use dunlin_engine::{Event, WriteError};
 use dunlin_qos::{DataReaderQos, DataWriterQos};
 use dunlin_transport::memory::MemoryNetwork;
-use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, mpsc};
-use std::time::Instant;
 
 fn limited(max_blocking: Duration) -> DataWriterQos {
     let mut qos = DataWriterQos::default().reliable().keep_all();

@@ -2,13 +2,14 @@
 
 mod common;
 
+use std::time::Duration;
+
 use common::{eventually, loopback, matched, reliable, request, udp_node};
 use dunlin_driver::{DriverConfig, Session};
 use dunlin_engine::Event;
 use dunlin_qos::{DataReaderQos, DataWriterQos};
 use dunlin_transport::{FaultConfig, Transport};
 use dunlin_udp::UdpTransport;
-use std::time::Duration;
 
 /// The same settings, but not the same sockets and threads.
 fn other(config: &DriverConfig) -> DriverConfig {

@@ -43,8 +43,9 @@ pub(crate) fn sleep(bell: &impl Bell, seen: u32) {
 
 #[cfg(all(test, loom))]
 mod model {
-    use super::*;
     use loom::sync::{Arc, Condvar, Mutex};
+
+    use super::*;
 
     /// A futex: the count is compared under the lock that waking takes.
     struct Modelled {

@@ -255,9 +255,10 @@ fn turn_filter(turn: &mut Turn<'_>, at: usize, end: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin_core::{EntityId, Guid, GuidPrefix, SequenceNumber};
     use dunlin_wire::{Endianness, GroupDigest, Message, ParameterListBuilder, Submessage, params};
+
+    use super::*;
 
     #[test]
     fn a_heartbeat_reads_the_same_from_the_other_end() {

@@ -63,10 +63,12 @@ impl World {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
+    use dunlin_core::Duration;
+
     use super::*;
     use crate::NetworkConfig;
-    use dunlin_core::Duration;
-    use std::net::Ipv4Addr;
 
     #[test]
     fn datagrams_to_an_external_host_leave_the_simulation_in_time() {

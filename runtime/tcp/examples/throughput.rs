@@ -3,14 +3,15 @@
 //!
 //! `cargo run --release -p dunlin-tcp --example throughput [SECONDS [OCTETS]...]`; rounds alternate, and the median counts.
 
-use dunlin_buf::{BufPool, Outbox, SharedBytes};
-use dunlin_core::{Locator, PortParameters};
-use dunlin_tcp::{TcpConfig, TcpTransport};
-use dunlin_transport::{Channel, RecvMode, SendMode, Transport};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use dunlin_buf::{BufPool, Outbox, SharedBytes};
+use dunlin_core::{Locator, PortParameters};
+use dunlin_tcp::{TcpConfig, TcpTransport};
+use dunlin_transport::{Channel, RecvMode, SendMode, Transport};
 
 const ROUNDS: u16 = 5;
 /// How long two transports may take to know each other.

@@ -14,17 +14,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
+use connection::{Cause, Connection, Stage};
 use dunlin_core::{Locator, Rng};
 use rustix::event::{PollFd, PollFlags, Timespec};
+pub(crate) use shared::Shared;
+pub(crate) use turns::Turns;
 
 use crate::control::Message;
 use crate::counters::add;
 use crate::link::Link;
 use crate::listen::{self, Bound};
 use crate::reader::Scratch;
-use connection::{Cause, Connection, Stage};
-pub(crate) use shared::Shared;
-pub(crate) use turns::Turns;
 
 /// Connections accepted before those that are there are looked after again.
 const ACCEPTED_AT_ONCE: usize = 32;

@@ -24,9 +24,8 @@ mod table;
 mod tls;
 mod transport;
 
-use dunlin_core::{DomainId, PortParameters};
-
 pub use counters::TcpStats;
+use dunlin_core::{DomainId, PortParameters};
 pub use tls::{TlsConfig, TlsError};
 pub use transport::TcpTransport;
 

@@ -416,9 +416,10 @@ const _: () = assert!(QUEUE > HELD + HEADER);
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::net::TcpListener;
     use std::sync::Arc;
+
+    use super::*;
 
     #[test]
     fn writing_to_a_closed_connection_raises_no_signal() {

@@ -110,8 +110,9 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin_core::Rng;
+
+    use super::*;
 
     #[test]
     fn everything_leaves_in_order_however_much_is_taken() {

@@ -163,10 +163,12 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
+    use dunlin_core::Rng;
+
     use super::*;
     use crate::frame::MAX_MESSAGE;
-    use dunlin_core::Rng;
-    use std::io::Read;
 
     /// Gives as many octets at a time as it is told to.
     struct Stream<'s> {

@@ -334,8 +334,9 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::net::SocketAddr;
+
+    use super::*;
 
     fn peer(n: u16) -> Locator {
         Locator::tcp(SocketAddr::new([10, 0, (n >> 8) as u8, n as u8].into(), 7410), 0)

@@ -21,7 +21,6 @@ use std::time::Duration;
 
 use dunlin_buf::{BufPool, Outbox, SharedBytes};
 use dunlin_core::{Locator, Path};
-
 pub use fault::{Fault, FaultConfig};
 pub use loan::{Lender, Loan};
 pub use pcap::{Pcap, PcapFile};

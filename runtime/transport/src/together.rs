@@ -173,10 +173,11 @@ impl Transport for Together {
 
 #[cfg(test)]
 mod tests {
+    use dunlin_core::LocatorKind;
+
     use super::*;
     use crate::conformance::{self, Pair};
     use crate::memory::MemoryNetwork;
-    use dunlin_core::LocatorKind;
 
     const OTHER: LocatorKind = LocatorKind(0x0244_4CFF);
 

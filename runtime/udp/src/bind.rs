@@ -171,8 +171,9 @@ pub(crate) fn group(family: Family, group: IpAddr, port: u16) -> io::Result<Sock
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin_core::PortParameters;
+
+    use super::*;
 
     /// A range of ports of this test alone, below the ephemeral ports.
     fn config(base: u16) -> UdpConfig {

@@ -71,8 +71,9 @@ fn usable(reported: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use socket2::{Domain, Type};
+
+    use super::*;
 
     #[test]
     fn a_shortage_says_what_was_asked_what_was_given_and_what_to_do() {

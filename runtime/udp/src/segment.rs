@@ -171,11 +171,13 @@ impl Offload {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use dunlin_buf::Outbox;
-    use dunlin_core::Locator;
     use std::net::{Ipv4Addr, UdpSocket};
     use std::os::fd::AsFd;
+
+    use dunlin_buf::Outbox;
+    use dunlin_core::Locator;
+
+    use super::*;
 
     fn outbox(sizes: &[usize], other_destination: &[usize]) -> Outbox {
         let mut outbox = Outbox::new();

@@ -3,14 +3,15 @@
 //!
 //! `cargo run --release -p dunlin-durability --example measure -- 100000 256`
 
-use dunlin::qos::{DataReaderQos, DataWriterQos, DurabilityKind, DurabilityService, HistoryKind, TopicQos};
-use dunlin::{Config, DdsType, DomainParticipant, GuardCondition};
-use dunlin_durability::store::FileStore;
-use dunlin_durability::{Service, ServiceConfig};
 use std::error::Error;
 use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
+
+use dunlin::qos::{DataReaderQos, DataWriterQos, DurabilityKind, DurabilityService, HistoryKind, TopicQos};
+use dunlin::{Config, DdsType, DomainParticipant, GuardCondition};
+use dunlin_durability::store::FileStore;
+use dunlin_durability::{Service, ServiceConfig};
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 

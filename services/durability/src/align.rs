@@ -7,12 +7,13 @@
 
 mod message;
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use md5::{Digest, Md5};
 pub use message::{BODY, Body, Branch, Malformed, Sums};
 
 use crate::history::{History, Place};
-use md5::{Digest, Md5};
-use std::collections::BTreeSet;
-use std::sync::Arc;
 
 /// Stands for a change.
 pub type Number = u64;

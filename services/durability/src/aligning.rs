@@ -1,15 +1,17 @@
 //! Services that bring their histories together: what [`align`](crate::align) finds, over a topic of their own.
 
-use crate::align::{Alignee, Aligner, Body, Seed, Snapshot};
-use crate::history::{History, Place};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, ServiceMark, SubscriberQos, TopicQos};
 use dunlin::{
     CreateEntityError, DataReader, DataWriter, DdsType, DeliveredHistory, DomainParticipant, Duration,
     GuardCondition, Guid, StatusMask, SubscriptionBuiltinTopicData, WallTime, WriteParams,
 };
 use md5::{Digest, Md5};
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+
+use crate::align::{Alignee, Aligner, Body, Seed, Snapshot};
+use crate::history::{History, Place};
 
 /// The property of readers of services that align. The others are given everything.
 pub(crate) const PROPERTY: &str = "store.align";

@@ -1,8 +1,9 @@
 //! Which back end keeps PERSISTENT data, as a configuration says it. What is known here needs no back end to be compiled.
 
+use std::path::{Path, PathBuf};
+
 use dunlin::Duration;
 use dunlin_settings::{Report, Table, read_text};
-use std::path::{Path, PathBuf};
 
 /// Longest name that a back end gets.
 const MAX_NAME: usize = 48;

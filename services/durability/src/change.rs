@@ -133,8 +133,9 @@ pub(crate) fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     proptest! {
         #[test]

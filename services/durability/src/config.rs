@@ -1,13 +1,14 @@
 //! What a service is to keep.
 
-use crate::backend::{self, Backend, ColdBackend};
-use crate::history::Quota;
-use dunlin::{Config, Duration};
-use dunlin_settings::pattern::Names;
-use dunlin_settings::{Report, Table};
 use std::path::Path;
 
+use dunlin::{Config, Duration};
+use dunlin_settings::pattern::Names;
 pub use dunlin_settings::{ConfigError, Problem, read_text};
+use dunlin_settings::{Report, Table};
+
+use crate::backend::{self, Backend, ColdBackend};
+use crate::history::Quota;
 
 /// Highest domain: RTPS 2.5 §9.6.2 has ports for no other.
 const MAX_DOMAIN: u32 = 232;

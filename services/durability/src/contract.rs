@@ -141,8 +141,9 @@ fn parse(text: &str) -> Option<DurabilityService> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin::qos::ServiceMark;
+
+    use super::*;
 
     #[test]
     fn services_tell_each_other_what_they_keep() {

@@ -1,12 +1,14 @@
 //! History on its way to one reader.
 
-use crate::change::{Kind, Payload};
-use crate::history::{History, Kept, Place};
+use std::collections::BTreeSet;
+
 use dunlin::{
     Behaviour, Duration, Guid, InstanceHandle, SequenceNumber, SerializedData, SubscriptionBuiltinTopicData,
     VendorId,
 };
-use std::collections::BTreeSet;
+
+use crate::change::{Kind, Payload};
+use crate::history::{History, Kept, Place};
 
 /// What a service counts of one topic, since it opened it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

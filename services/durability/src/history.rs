@@ -1,10 +1,12 @@
 //! What is kept of one topic: which changes there are, in which order, and which go when another one comes. No octets and no I/O.
 
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use dunlin::{Duration, Guid, InstanceHandle, SampleIdentity, VendorId, WallTime};
+
 use crate::change::{Head, Kind, Position};
 use crate::contract::Contract;
 use crate::origins::{Numbers, Origins};
-use dunlin::{Duration, Guid, InstanceHandle, SampleIdentity, VendorId, WallTime};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Bounds of the memory that other participants can make a history use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

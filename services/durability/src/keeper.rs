@@ -1,12 +1,14 @@
 //! Histories and the store behind them: what comes in is decided by a history, and lasts with the next commit.
 
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use dunlin::{Guid, InstanceHandle, SampleIdentity, SequenceNumber, WallTime};
+
 use crate::change::{Change, GroupId, Head, Payload, Position, take};
 use crate::contract::Contract;
 use crate::history::{History, Place, Quota, Removed, Tombstone, Verdict};
 use crate::origins::Numbers;
 use crate::store::{NoteKey, NoteKind, Step, Store, StoreError};
-use dunlin::{Guid, InstanceHandle, SampleIdentity, SequenceNumber, WallTime};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Readers that are remembered as served, of each history.
 const SERVED: usize = 10_000;

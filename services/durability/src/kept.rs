@@ -1,5 +1,16 @@
 //! One topic of a service: a reader for what writers write, a writer for those who come late, and a history.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dunlin::qos::{ServiceMark, TopicQos};
+use dunlin::{
+    CreateEntityError, DataReader, DataWriter, DeliveredHistory, DomainParticipant, Duration, GuardCondition,
+    Guid, InstanceHandle, InstanceState, Sample, SampleIdentity, SequenceNumber, SerializedData, SharedBytes,
+    StatusMask, VendorId, WallTime, WriteError, WriteParams,
+};
+
 use crate::aligning::{Message, Peers, Post};
 use crate::change::{Change, GroupId, Head, Kind, Payload, Position};
 use crate::feed::{Counters, Feed, HistoryScope, serialized};
@@ -8,15 +19,6 @@ use crate::keeper::Keeper;
 use crate::store::{Store, StoreError};
 use crate::topic::Topic;
 use crate::writers::Writers;
-use dunlin::qos::{ServiceMark, TopicQos};
-use dunlin::{
-    CreateEntityError, DataReader, DataWriter, DeliveredHistory, DomainParticipant, Duration, GuardCondition,
-    Guid, InstanceHandle, InstanceState, Sample, SampleIdentity, SequenceNumber, SerializedData, SharedBytes,
-    StatusMask, VendorId, WallTime, WriteError, WriteParams,
-};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Samples taken at a time.
 const BATCH: usize = 1024;

@@ -3,15 +3,16 @@
 
 mod tool;
 
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use dunlin::{Duration, GuardCondition, WaitError, WaitSet};
 use dunlin_durability::{Service, ServiceConfig};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-use std::time::Instant;
 
 #[derive(Parser)]
 #[command(

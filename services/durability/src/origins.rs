@@ -1,8 +1,10 @@
 //! Which samples a history has had, by first writer and number.
 
-use crate::change::take;
-use dunlin::{Guid, SampleIdentity};
 use std::collections::BTreeMap;
+
+use dunlin::{Guid, SampleIdentity};
+
+use crate::change::take;
 
 /// Intervals of numbers that are remembered of each writer.
 const INTERVALS: usize = 1024;
@@ -127,9 +129,11 @@ impl Origins {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use proptest::prelude::*;
     use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
 
     proptest! {
         #[test]

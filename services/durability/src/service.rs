@@ -1,5 +1,16 @@
 //! The service: which topics there are, and the loop.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dunlin::qos::{DomainParticipantQos, ServiceMark};
+use dunlin::{
+    CreateEntityError, CreateParticipantError, DCPS_PUBLICATION, DataReader, DcpsPublication,
+    DeliveredHistory, DomainParticipant, Duration, DynamicType, GuardCondition, Guid, StatusMask,
+    TypeDiscovery, WaitError, WaitSet, WallTime,
+};
+
 use crate::aligning::Post;
 use crate::config::ServiceConfig;
 use crate::feed::TopicState;
@@ -9,15 +20,6 @@ use crate::kept::{AnyKeeper, Bell, KeptTopic, Opening, TURN};
 use crate::store::{BackendError, MemoryStore, Store, StoreError, open_backend};
 use crate::topic::{Topic, TopicKey};
 use crate::writers::{Writer, Writers};
-use dunlin::qos::{DomainParticipantQos, ServiceMark};
-use dunlin::{
-    CreateEntityError, CreateParticipantError, DCPS_PUBLICATION, DataReader, DcpsPublication,
-    DeliveredHistory, DomainParticipant, Duration, DynamicType, GuardCondition, Guid, StatusMask,
-    TypeDiscovery, WaitError, WaitSet, WallTime,
-};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Between two looks at what discovery knows, if nothing is new.
 const LOOK: Duration = Duration::from_secs(1);

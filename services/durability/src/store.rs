@@ -30,9 +30,8 @@ pub use s3::S3;
 #[cfg(feature = "s3")]
 pub use tiered::{Cold, Segment, TieredStore};
 
-use crate::change::{GroupId, Head, Payload, Position};
-
 use crate::backend::{Backend, ColdBackend};
+use crate::change::{GroupId, Head, Payload, Position};
 
 /// Longest description of a group or note, in octets.
 pub const MAX_NOTE: usize = 1 << 20;

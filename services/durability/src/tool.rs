@@ -1,5 +1,11 @@
 //! What can be done with a file, or the back end of a configuration, while no service has it open.
 
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+use std::time::SystemTime;
+
 use anyhow::{Context, Result, bail, ensure};
 use dunlin::{DynamicData, DynamicType, SharedBytes, WallTime};
 use dunlin_durability::ServiceConfig;
@@ -9,11 +15,6 @@ use dunlin_durability::history::Quota;
 use dunlin_durability::keeper::Keeper;
 use dunlin_durability::store::{FileStore, NoteKey, NoteKind, Step, Store, open_backend};
 use dunlin_durability::topic::Topic;
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Read, Write};
-use std::path::Path;
-use std::time::SystemTime;
 
 /// First line of an export.
 const TITLE: &str = "dunlin-store 1";

@@ -1,11 +1,12 @@
 //! What one history is about: the topic, its type, its partitions, and the policies that decide who may have it. As stores describe it.
 
-use crate::contract::Contract;
 use dunlin::qos::{
     DataReaderQos, DataRepresentationId, DataWriterQos, DestinationOrderKind, DurabilityKind,
     DurabilityService, HistoryKind, OwnershipKind, PublisherQos, ReliabilityKind, ServiceMark, SubscriberQos,
 };
 use dunlin::{Duration, DynamicType, EntityKind, Guid, PublicationBuiltinTopicData};
+
+use crate::contract::Contract;
 
 /// Longest part of a description, in octets.
 const MAX_PART: usize = 256 << 10;
@@ -245,8 +246,9 @@ fn same_keys(one: &DynamicType, other: &DynamicType) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn topic() -> Topic {
         let key = TopicKey {

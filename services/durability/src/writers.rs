@@ -1,11 +1,13 @@
 //! The writers that discovery knows, and what each is to the service.
 
-use crate::contract::Contract;
-use crate::topic::{TopicKey, seniority};
-use dunlin::qos::DurabilityKind;
-use dunlin::{Behaviour, DomainParticipant, Guid, PublicationBuiltinTopicData, VendorId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use dunlin::qos::DurabilityKind;
+use dunlin::{Behaviour, DomainParticipant, Guid, PublicationBuiltinTopicData, VendorId};
+
+use crate::contract::Contract;
+use crate::topic::{TopicKey, seniority};
 
 /// A writer.
 #[derive(Clone, Debug)]

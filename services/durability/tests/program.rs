@@ -1,12 +1,13 @@
 //! The program itself, over the loopback interface. A domain tag of each test keeps others out of its domain, so that configurations run
 //! as the page shows them.
 
-use dunlin::qos::{DataReaderQos, DataWriterQos, DurabilityKind, DurabilityService, TopicQos};
-use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant};
-use dunlin_test_program::{PATIENCE, Place, Running, eventually, minds_where_its_answer_goes, text};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+use dunlin::qos::{DataReaderQos, DataWriterQos, DurabilityKind, DurabilityService, TopicQos};
+use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant};
+use dunlin_test_program::{PATIENCE, Place, Running, eventually, minds_where_its_answer_goes, text};
 
 /// What the service of the tests keeps of each instance.
 const DEPTH: i32 = 3;

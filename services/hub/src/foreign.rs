@@ -1,7 +1,8 @@
 //! Clients of discovery servers of another kind.
 
-use dunlin::{GuidPrefix, ParticipantBuiltinTopicData, VendorId};
 use std::fmt;
+
+use dunlin::{GuidPrefix, ParticipantBuiltinTopicData, VendorId};
 
 /// The property with which participants of Fast DDS say what they are to a discovery server.
 const PARTICIPANT_TYPE: &str = "PARTICIPANT_TYPE";

@@ -1,14 +1,15 @@
 //! `dunlin server`: a discovery server as a program.
 #![forbid(unsafe_code)]
 
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+use std::time::Duration;
+
 use anyhow::{Context, Result};
 use clap::Parser;
 use dunlin::{Config, GuidPrefix};
 use dunlin_hub::{Server, ServerConfig};
 use dunlin_program::{Stop, tell};
-use std::collections::BTreeSet;
-use std::process::ExitCode;
-use std::time::Duration;
 
 #[derive(Parser)]
 #[command(

@@ -1,9 +1,10 @@
 //! The server: a participant in the role of one, at a port that is known.
 
-use crate::foreign::{self, ForeignClient};
 use dunlin::config::{Architecture, ConfigError, ParticipantIndex, server_port};
 use dunlin::{Config, CreateParticipantError, DomainId, DomainParticipant};
 use thiserror::Error;
+
+use crate::foreign::{self, ForeignClient};
 
 /// What a [`Server`] is made from.
 #[derive(Clone, Debug)]

@@ -1,11 +1,12 @@
 //! The program itself, and programs that know nothing of it, over the loopback interface. What they do is decided by `dunlin.toml` alone.
 
-use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant};
-use dunlin_test_program::{Running, eventually, minds_where_its_answer_goes};
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant};
+use dunlin_test_program::{Running, eventually, minds_where_its_answer_goes};
 
 /// What the two programs exchange.
 const SAMPLES: u32 = 100;

@@ -1,12 +1,14 @@
 //! Standard output as programs use it whose answer goes there: a pipe that nobody reads any more is an end like any other, and a
 //! disk that is full is an error.
 
-use crate::tell;
-use clap::Parser;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Stdout, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use clap::Parser;
+
+use crate::tell;
 
 /// Nobody reads standard output any more.
 static CLOSED: AtomicBool = AtomicBool::new(false);

@@ -1,8 +1,9 @@
 //! What is printed: nothing that a stranger named may do more than be read, and nobody has to read it.
 
-use dunlin_core::is_harmful;
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
+
+use dunlin_core::is_harmful;
 
 /// A name from the network without characters that could harm a terminal. Everything that comes from the network is printed through this.
 #[must_use]

@@ -2,13 +2,14 @@
 //! records them; RATE 0 is as fast as possible. Then `measure seek FILE` says how long seeking takes, and `measure play FILE` how late
 //! a replay is.
 
+use std::error::Error;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
 use dunlin::qos::{DataWriterQos, TopicQos};
 use dunlin::{DdsType, DomainParticipant};
 use dunlin_recorder::file::{Compression, Recording};
 use dunlin_recorder::{Options, Player, PlayerOptions, Recorder, StorageOptions, WhenFull};
-use std::error::Error;
-use std::path::Path;
-use std::time::{Duration, Instant};
 
 #[derive(DdsType, Clone, Debug, Default)]
 struct Blob {

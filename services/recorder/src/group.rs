@@ -1,11 +1,10 @@
 //! Writers that one reader takes from, and what becomes of their samples.
 
-use crate::event::{Event, EventKind, parts};
-use crate::file::Schema;
-use crate::latest::LatestSamples;
-use crate::ledger::{Ledger, Track};
-use crate::queue::{Entry, Queue};
-use crate::source::Source;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::time::{Duration, Instant};
+
 use dunlin::qos::{
     DataReaderQos, DestinationOrderKind, DurabilityKind, OwnershipKind, ReliabilityKind, ServiceMark,
 };
@@ -13,10 +12,13 @@ use dunlin::{
     DataReader, DataReaderListener, Guid, InstanceState, PublicationBuiltinTopicData, Sample, SampleInfo,
     SampleRejectedReason, SerializedData,
 };
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
-use std::time::{Duration, Instant};
+
+use crate::event::{Event, EventKind, parts};
+use crate::file::Schema;
+use crate::latest::LatestSamples;
+use crate::ledger::{Ledger, Track};
+use crate::queue::{Entry, Queue};
+use crate::source::Source;
 
 /// Samples taken at a time.
 const BATCH: usize = 256;
@@ -401,8 +403,9 @@ fn entry(track: Arc<Track>, sample: Sample<SerializedData>) -> Option<Entry> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin::VendorId;
+
+    use super::*;
 
     fn key() -> Key {
         Key {

@@ -1,11 +1,12 @@
 //! The latest samples of topics that somebody looks at. Whoever records pays for it only while somebody does.
 
-use dunlin::Guid;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use dunlin::Guid;
 
 /// Topics that are looked at.
 const TOPICS: usize = 8;

@@ -1,10 +1,11 @@
 //! What was recorded and what was not, counted.
 
-use crate::file::Schema;
-use crate::source::Source;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::file::Schema;
+use crate::source::Source;
 
 /// A writer that is recorded.
 #[derive(Debug)]

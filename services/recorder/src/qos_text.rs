@@ -1,5 +1,7 @@
 //! QoS as text: the keys of a QoS profile, as a configuration file has them. What has its default is left out.
 
+use std::fmt::Write;
+
 use dunlin::Config;
 use dunlin::Duration;
 use dunlin::config::print_duration;
@@ -7,7 +9,6 @@ use dunlin::qos::{
     DataRepresentationId, DataWriterQos, DestinationOrderKind, DurabilityKind, HistoryKind, LivelinessKind,
     OwnershipKind, PresentationAccessScope, PublisherQos, ReliabilityKind,
 };
-use std::fmt::Write;
 
 const PROFILE: &str = "recorded";
 

@@ -1,11 +1,13 @@
 //! What has arrived and is not written yet: bounded in octets.
 
-use crate::event::Event;
-use crate::ledger::Track;
-use dunlin::SharedBytes;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+
+use dunlin::SharedBytes;
+
+use crate::event::Event;
+use crate::ledger::Track;
 
 /// Octets that an entry costs beside its payload.
 const OVERHEAD: usize = 256;

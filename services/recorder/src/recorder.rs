@@ -1,5 +1,18 @@
 //! The recorder: which writers there are, their readers, and the thread that writes.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use dunlin::qos::{DomainParticipantQos, ServiceMark, SubscriberQos, TopicQos};
+use dunlin::{
+    Config, CreateParticipantError, DCPS_PUBLICATION, DataReader, DcpsPublication, DomainParticipant,
+    DynamicType, Guid, PublicationBuiltinTopicData, StatusMask, TypeDiscovery,
+};
+
 use crate::file::{RecordingError, Schema};
 use crate::group::{Group, Key, Shared, WhenFull};
 use crate::latest::{Latest, LatestSamples};
@@ -8,17 +21,6 @@ use crate::medium::{Open, open_files};
 use crate::names::Names;
 use crate::queue::Queue;
 use crate::store::{Kept, RecordingFiles, SplitWish, StorageOptions, Store};
-use dunlin::qos::{DomainParticipantQos, ServiceMark, SubscriberQos, TopicQos};
-use dunlin::{
-    Config, CreateParticipantError, DCPS_PUBLICATION, DataReader, DcpsPublication, DomainParticipant,
-    DynamicType, Guid, PublicationBuiltinTopicData, StatusMask, TypeDiscovery,
-};
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 /// Until a type that is asked for is looked for again.
 const TYPES: Duration = Duration::from_millis(10);

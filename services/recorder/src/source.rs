@@ -1,9 +1,10 @@
 //! What a recording says of a writer: one channel for each writer, with its identity, QoS and type.
 
-use dunlin::qos::{DataWriterQos, PublisherQos};
-use dunlin::{EntityKind, Guid, PublicationBuiltinTopicData, VendorId};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+
+use dunlin::qos::{DataWriterQos, PublisherQos};
+use dunlin::{EntityKind, Guid, PublicationBuiltinTopicData, VendorId};
 
 const WRITER: &str = "dunlin.writer";
 const VENDOR: &str = "dunlin.vendor";

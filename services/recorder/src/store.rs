@@ -1,15 +1,16 @@
 //! The thread that writes: files, their chunks, when a new one begins and an old one goes.
 
-use crate::event::{Event, EventKind};
-use crate::file::{Compression, RecordingError, RecordingWriter};
-use crate::ledger::{Ledger, Track};
-use crate::medium::{Medium, Open, Syncer, numbered};
-use crate::queue::{Entry, Queue};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
+
+use crate::event::{Event, EventKind};
+use crate::file::{Compression, RecordingError, RecordingWriter};
+use crate::ledger::{Ledger, Track};
+use crate::medium::{Medium, Open, Syncer, numbered};
+use crate::queue::{Entry, Queue};
 
 /// Octets of a chunk before it is packed.
 const CHUNK: u64 = 4 << 20;

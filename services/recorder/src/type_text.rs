@@ -1,5 +1,7 @@
 //! Types as schemas: IDL, which other tools read, and behind it the type objects, which give back exactly the same type.
 
+use std::collections::BTreeMap;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use dunlin::DynamicType;
@@ -8,7 +10,6 @@ use dunlin::xtypes::{
 };
 use dunlin_idl::xtypes::type_graph_of;
 use dunlin_idl::{Memory, Options, compile};
-use std::collections::BTreeMap;
 
 /// Begins the last line of a schema. It is a comment of IDL.
 const OBJECTS: &str = "// dunlin type objects: ";
@@ -104,9 +105,10 @@ fn get<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
 
 #[cfg(test)]
 mod tests {
+    use dunlin::cdr::description;
+
     use super::*;
     use crate::event::Event;
-    use dunlin::cdr::description;
 
     fn event_type() -> DynamicType {
         let (graph, root) = dunlin::xtypes::from_description(description::<Event>());

@@ -1,12 +1,13 @@
 //! Files: cut anywhere, damaged anywhere, and files that lie. Nothing of it panics, takes much memory, or loses what was whole.
 
+use std::io::Cursor;
+
 use dunlin::{Guid, VendorId};
 use dunlin_recorder::event::{Event, EventKind};
 use dunlin_recorder::file::{
     Compression, Contents, Ending, Message, Recording, RecordingError, RecordingWriter, Selection, rewrite,
 };
 use dunlin_recorder::{Names, Source};
-use std::io::Cursor;
 
 const ALL: [Compression; 3] = [Compression::None, Compression::Lz4, Compression::Zstd];
 /// Messages of a chunk.

@@ -2,13 +2,14 @@
 
 mod common;
 
-use common::{Programs, Track, record, track_writer, track_writer_qos, track_writer_with};
-use dunlin_recorder::{Counts, Medium, Open, Options, Recorder, StorageOptions, WhenFull};
-use dunlin_test_program::{Place, eventually};
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+
+use common::{Programs, Track, record, track_writer, track_writer_qos, track_writer_with};
+use dunlin_recorder::{Counts, Medium, Open, Options, Recorder, StorageOptions, WhenFull};
+use dunlin_test_program::{Place, eventually};
 
 /// A disk that is stopped and let go.
 #[derive(Clone, Default)]

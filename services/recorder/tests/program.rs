@@ -3,12 +3,13 @@
 
 mod common;
 
+use std::fs::File;
+use std::io::BufReader;
+
 use common::{Programs, Track, record, track_writer};
 use dunlin_recorder::event::EventKind;
 use dunlin_recorder::file::{Compression, Ending, Recording, Selection, rewrite};
 use dunlin_test_program::{Place, eventually, minds_where_its_answer_goes, text};
-use std::fs::File;
-use std::io::BufReader;
 
 #[test]
 fn a_replayed_recording_is_recorded_identically() {

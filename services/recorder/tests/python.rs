@@ -1,11 +1,12 @@
 //! Another reader opens what this recorder writes: that of MCAP for Python. `make recorder-python`.
 
+use std::fs::File;
+use std::process::Command;
+
 use dunlin::{Guid, VendorId};
 use dunlin_recorder::Source;
 use dunlin_recorder::event::{Event, EventKind};
 use dunlin_recorder::file::{Compression, RecordingWriter, Schema};
-use std::fs::File;
-use std::process::Command;
 
 const READER: &str = r#"
 import sys

@@ -2,12 +2,13 @@
 
 mod common;
 
-use common::{Track, track_writer};
-use dunlin_test_program::{Place, text};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+use common::{Track, track_writer};
+use dunlin_test_program::{Place, text};
 
 #[test]
 fn the_lines_of_the_page_run() {

@@ -3,13 +3,14 @@
 
 mod common;
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
 use common::{Programs, record, track_writer};
 use dunlin::DataWriter;
 use dunlin::qos::TopicQos;
 use dunlin_test_program::{Place, Running, eventually, text};
 use serde_json::Value;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 
 /// One answer: the head as text, the body as octets.
 struct Answer {

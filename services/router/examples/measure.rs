@@ -3,13 +3,14 @@
 //!
 //! `cargo run --release -p dunlin-router --example measure`
 
-use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, GuardCondition, StatusMask};
-use dunlin_router::{Router, RouterConfig};
 use std::error::Error;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, GuardCondition, StatusMask};
+use dunlin_router::{Router, RouterConfig};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 

@@ -2,11 +2,11 @@
 
 mod read;
 
+use std::path::Path;
+
 use dunlin::qos::DataRepresentationId;
 use dunlin::{Config, Duration};
 use dunlin_settings::pattern::{Names, Template};
-use std::path::Path;
-
 pub use dunlin_settings::{ConfigError, Problem, read_text};
 
 /// The configuration of a [`Router`](crate::Router).

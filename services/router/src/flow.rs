@@ -1,18 +1,20 @@
 //! One input and one output, and what passes between them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+
+use dunlin::{
+    DataReader, DataReaderListener, DataWriter, GuardCondition, InstanceState, Publisher, Sample,
+    SampleIdentity, SampleInfo, SampleRejectedReason, SerializedData, StatusMask, Subscriber, WallTime,
+    WriteError, WriteParams,
+};
+
 use crate::config::RouteConfig;
 use crate::instances::{Instances, Verdict};
 use crate::known::{KnownSources, SourceKind, Sources, Wanted};
 use crate::origins::Origins;
 use crate::requests::Requests;
 use crate::stats::{Dropped, FlowStats};
-use dunlin::{
-    DataReader, DataReaderListener, DataWriter, GuardCondition, InstanceState, Publisher, Sample,
-    SampleIdentity, SampleInfo, SampleRejectedReason, SerializedData, StatusMask, Subscriber, WallTime,
-    WriteError, WriteParams,
-};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
 /// Samples taken at a time.
 const BATCH: usize = 256;

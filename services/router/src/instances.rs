@@ -1,10 +1,12 @@
 //! What a flow remembers of instances: which it has passed on, how many samples it has left out, and the last one.
 
-use crate::config::RouteConfig;
-use crate::stats::Dropped;
-use dunlin::InstanceHandle;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher};
+
+use dunlin::InstanceHandle;
+
+use crate::config::RouteConfig;
+use crate::stats::Dropped;
 
 /// Of each instance, as far as the route needs it; nothing if it does not.
 pub(crate) struct Instances {

@@ -1,13 +1,15 @@
 //! What one output stands for: the writers of one kind, as far as readers can tell them apart.
 
-use crate::config::{RouteConfig, RouterConfig};
-use crate::pattern::Denied;
+use std::sync::Arc;
+
 use dunlin::qos::{
     DataWriterQos, DurabilityKind, HistoryKind, PresentationAccessScope, PublisherQos, Reliability,
     ReliabilityKind, ServiceMark,
 };
 use dunlin::{Duration, PublicationBuiltinTopicData};
-use std::sync::Arc;
+
+use crate::config::{RouteConfig, RouterConfig};
+use crate::pattern::Denied;
 
 /// Property of outputs: which route of which router has taken the data up first. Of several ways of the same data the shortest is
 /// passed on.

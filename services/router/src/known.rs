@@ -1,11 +1,13 @@
 //! Whose samples a flow passes on. Its input matches writers the moment that discovery has them; what is planned follows later, and
 //! forgets writers that have ended while their samples wait.
 
-use crate::config::RouterConfig;
-use crate::kind::Kind;
-use dunlin::{DataReader, Duration, Guid, InstanceHandle, SerializedData, WallTime};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+use dunlin::{DataReader, Duration, Guid, InstanceHandle, SerializedData, WallTime};
+
+use crate::config::RouterConfig;
+use crate::kind::Kind;
 
 /// How long writers that have left the plan are remembered: samples of theirs may still wait.
 const REMEMBERED: Duration = Duration::from_secs(60);

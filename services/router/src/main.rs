@@ -1,6 +1,13 @@
 //! `dunlin route`: the router as a program.
 #![forbid(unsafe_code)]
 
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
+
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use dunlin::{Duration, GuardCondition, WaitError, WaitSet};
@@ -9,12 +16,6 @@ use dunlin_router::import::Import;
 use dunlin_router::{Router, RouterConfig};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
 
 #[derive(Parser)]
 #[command(

@@ -1,10 +1,7 @@
 //! The entities of a flow.
 
-use crate::config::{Limits, RouteConfig, RouterConfig};
-use crate::flow::{Ends, Flow, TransferredInput};
-use crate::kind::Kind;
-use crate::known::{Sources, Wanted};
-use crate::requests::Requests;
+use std::sync::Arc;
+
 use dunlin::qos::{
     DataReaderQos, DestinationOrderKind, DurabilityKind, ServiceMark, SubscriberQos, TopicQos,
 };
@@ -12,7 +9,12 @@ use dunlin::{
     ContentFilteredTopic, DataReader, DomainParticipant, DynamicData, DynamicType, EntityKind,
     GuardCondition, Guid, SerializedData, StatusMask, Subscriber, Topic, TypeDiscovery,
 };
-use std::sync::Arc;
+
+use crate::config::{Limits, RouteConfig, RouterConfig};
+use crate::flow::{Ends, Flow, TransferredInput};
+use crate::kind::Kind;
+use crate::known::{Sources, Wanted};
+use crate::requests::Requests;
 
 /// Why a flow cannot be opened.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,7 +1,8 @@
 //! Which samples have passed, by first writer and number: bounded, and forgetful only where a stranger makes it so.
 
-use dunlin::{Guid, SampleIdentity};
 use std::collections::BTreeMap;
+
+use dunlin::{Guid, SampleIdentity};
 
 /// First writers that are remembered.
 const WRITERS: usize = 4096;
@@ -72,8 +73,9 @@ fn add(known: &mut Intervals, number: i64) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin::SequenceNumber;
+
+    use super::*;
 
     fn sample(writer: u8, number: i64) -> SampleIdentity {
         let writer = Guid::from_bytes([writer; 16]);

@@ -1,11 +1,13 @@
 //! Which outputs there are to be, of what discovery knows.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dunlin::{DomainParticipant, Guid, PublicationBuiltinTopicData};
+
 use crate::config::{Create, RouterConfig};
 use crate::kind::{Kind, Why};
 use crate::known::Sources;
-use dunlin::{DomainParticipant, Guid, PublicationBuiltinTopicData};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// What is known of a writer, as long as its announcement is the same.
 struct Known {

@@ -1,9 +1,10 @@
 //! Which request the copy of a request was first, so that an answer to the copy finds whoever asked (DDS-RPC 1.0 §7.8.2).
 //! Services of Dunlin name the original request; those of others name what they got.
 
-use dunlin::{Guid, SampleIdentity};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dunlin::{Guid, SampleIdentity};
 
 /// Requests of one output that are remembered.
 const REMEMBERED: usize = 1024;

@@ -1,5 +1,15 @@
 //! The router: what there is to be, what there is, and the loop.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dunlin::qos::{DomainParticipantQos, LivelinessKind, ServiceMark};
+use dunlin::{
+    CreateParticipantError, DCPS_PUBLICATION, DCPS_SUBSCRIPTION, DataReader, DcpsPublication,
+    DcpsSubscription, DomainParticipant, Duration, GuardCondition, StatusMask, WaitError, WaitSet, WallTime,
+};
+
 use crate::config::{ParticipantConfig, RouteConfig, RouterConfig};
 use crate::flow::{Flow, Turn};
 use crate::kind::Kind;
@@ -8,14 +18,6 @@ use crate::plan::{Plan, Planner, Wanted};
 use crate::requests::Requests;
 use crate::stats::FlowStats;
 use crate::status::StatusWriters;
-use dunlin::qos::{DomainParticipantQos, LivelinessKind, ServiceMark};
-use dunlin::{
-    CreateParticipantError, DCPS_PUBLICATION, DCPS_SUBSCRIPTION, DataReader, DcpsPublication,
-    DcpsSubscription, DomainParticipant, Duration, GuardCondition, StatusMask, WaitError, WaitSet, WallTime,
-};
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Between two looks at what discovery knows.
 const PLANNING: Duration = Duration::from_millis(5);

@@ -1,11 +1,13 @@
 //! What a router tells of itself, as samples of an ordinary topic.
 
+use std::collections::BTreeMap;
+
+use dunlin::qos::{DataWriterQos, PublisherQos, TopicQos};
+use dunlin::{DataWriter, DdsType, DomainParticipant, Duration, WallTime};
+
 use crate::config::RouterConfig;
 use crate::router::{Refusal, RouteState};
 use crate::stats::Dropped;
-use dunlin::qos::{DataWriterQos, PublisherQos, TopicQos};
-use dunlin::{DataWriter, DdsType, DomainParticipant, Duration, WallTime};
-use std::collections::BTreeMap;
 
 /// Name of the topic.
 pub const STATUS_TOPIC: &str = "DunlinRouter";

@@ -1,8 +1,9 @@
 //! Configurations: what is understood, and what is said of mistakes.
 
+use std::path::Path;
+
 use dunlin_router::config::{Create, RouterConfig};
 use dunlin_router::import::Import;
-use std::path::Path;
 
 fn errors(text: &str) -> String {
     RouterConfig::from_toml("gate.toml", text, None).unwrap_err().to_string()

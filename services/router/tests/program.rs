@@ -1,12 +1,13 @@
 //! The program itself, and a router that is pumped, over the loopback interface. A domain tag of each test keeps others out of its domains, so that
 //! configurations run as the page shows them.
 
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
 use dunlin::qos::{DataReaderQos, DataWriterQos, TopicQos};
 use dunlin::{DataReader, DataWriter, DdsType, InstanceHandle};
 use dunlin_router::{Forwarding, Router, RouterConfig};
 use dunlin_test_program::{Place, Running, eventually, minds_where_its_answer_goes, text};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 struct Track {

@@ -1,11 +1,12 @@
 //! A table of TOML whose keys are taken one by one; what nobody takes is unknown.
 
-use crate::pattern::{Names, Pattern};
-use crate::{ConfigError, Problem};
 use dunlin::Duration;
 use dunlin::config::{nearest, parse_duration};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+use crate::pattern::{Names, Pattern};
+use crate::{ConfigError, Problem};
 
 /// Most problems reported together.
 const MAX_PROBLEMS: usize = 20;

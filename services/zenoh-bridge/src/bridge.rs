@@ -3,21 +3,22 @@
 mod run;
 mod shared;
 
-use crate::config::BridgeConfig;
-use crate::stats::Counts;
-use crate::token;
-use crate::up::Question;
-use crate::wake::Wake;
-use dunlin::qos::DomainParticipantQos;
-use dunlin::{CreateParticipantError, DomainParticipant};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+
+use dunlin::qos::DomainParticipantQos;
+use dunlin::{CreateParticipantError, DomainParticipant};
+pub(crate) use shared::Shared;
 use zenoh::Wait;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::Subscriber;
 use zenoh::sample::SampleKind;
 
-pub(crate) use shared::Shared;
+use crate::config::BridgeConfig;
+use crate::stats::Counts;
+use crate::token;
+use crate::up::Question;
+use crate::wake::Wake;
 
 /// Why a bridge cannot be made.
 #[derive(Debug, thiserror::Error)]

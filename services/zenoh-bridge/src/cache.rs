@@ -1,10 +1,12 @@
 //! What a route has passed to zenoh, for those who come late or have missed it.
 
-use crate::attachment::Meta;
-use dunlin::InstanceHandle;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use dunlin::InstanceHandle;
 use zenoh::bytes::ZBytes;
 use zenoh::time::Timestamp;
+
+use crate::attachment::Meta;
 
 /// Samples in one answer.
 const PAGE: usize = 256;
@@ -116,9 +118,10 @@ impl Cache {
 
 #[cfg(test)]
 mod tests {
+    use dunlin::{SampleIdentity, SequenceNumber, WallTime};
+
     use super::*;
     use crate::attachment::{Change, SourceId};
-    use dunlin::{SampleIdentity, SequenceNumber, WallTime};
 
     fn push(cache: &mut Cache, instance: u8, change: Change) {
         let origin =

@@ -2,12 +2,13 @@
 
 mod read;
 
-use crate::key::Convention;
-use dunlin::{Config, Duration};
-use dunlin_settings::pattern::Names;
 use std::path::Path;
 
+use dunlin::{Config, Duration};
+use dunlin_settings::pattern::Names;
 pub use dunlin_settings::{ConfigError, Problem, read_text};
+
+use crate::key::Convention;
 
 /// The configuration of a [`Bridge`](crate::Bridge).
 #[derive(Clone, Debug)]

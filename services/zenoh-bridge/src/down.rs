@@ -4,6 +4,18 @@ mod ask;
 mod foreign;
 mod owners;
 
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use dunlin::Guid;
+use foreign::Foreign;
+use owners::Owners;
+use zenoh::Wait;
+use zenoh::liveliness::LivelinessToken;
+use zenoh::pubsub::Subscriber;
+use zenoh::sample::Locality;
+
 use crate::attachment::{Meta, SourceId};
 use crate::bridge::Shared;
 use crate::key::Convention;
@@ -14,16 +26,6 @@ use crate::source::{Change, Outcome, Room, Source};
 use crate::stats::Count;
 use crate::token::{self, Announced};
 use crate::types;
-use dunlin::Guid;
-use foreign::Foreign;
-use owners::Owners;
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-use zenoh::Wait;
-use zenoh::liveliness::LivelinessToken;
-use zenoh::pubsub::Subscriber;
-use zenoh::sample::Locality;
 
 /// Entries taken in one turn, so that others have theirs.
 const TURN: usize = 1024;

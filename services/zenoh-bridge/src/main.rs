@@ -1,13 +1,14 @@
 //! `dunlin bridge zenoh`: the bridge as a program.
 #![forbid(unsafe_code)]
 
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
 use anyhow::{Context, Result};
 use clap::Parser;
 use dunlin_program::{Stop, tell};
 use dunlin_zenoh_bridge::{Bridge, BridgeConfig};
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-use std::time::Duration;
 
 /// How long the end may take: who waits for a peer that does not answer is not waited for.
 const END: Duration = Duration::from_secs(10);

@@ -1,7 +1,8 @@
 //! Which samples have passed, by first writer and number: bounded, and forgetful only where a stranger makes it so.
 
-use dunlin::{Guid, SampleIdentity};
 use std::collections::BTreeMap;
+
+use dunlin::{Guid, SampleIdentity};
 
 /// First writers that are remembered.
 const WRITERS: usize = 4096;
@@ -60,8 +61,9 @@ impl Passed {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin::SequenceNumber;
+
+    use super::*;
 
     fn sample(writer: u32, number: i64) -> SampleIdentity {
         let mut octets = [7; 16];

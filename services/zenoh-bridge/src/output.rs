@@ -1,16 +1,18 @@
 //! A writer of the domain, for what comes from zenoh.
 
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use dunlin::qos::PublisherQos;
+use dunlin::{DataWriter, Publisher, SerializedData, WallTime, WriteError, WriteParams};
+use zenoh::bytes::ZBytes;
+
 use crate::attachment::{Change, Meta};
 use crate::bridge::Shared;
 use crate::offer::Offer;
 use crate::origins::Origins;
 use crate::stats::Count;
 use crate::types::Found;
-use dunlin::qos::PublisherQos;
-use dunlin::{DataWriter, Publisher, SerializedData, WallTime, WriteError, WriteParams};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-use zenoh::bytes::ZBytes;
 
 /// How long a new output waits for the readers that it was made for.
 const OPENING: Duration = Duration::from_secs(2);

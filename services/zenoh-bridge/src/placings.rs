@@ -3,11 +3,13 @@
 //! The inputs of several routes get the same sample, at different times. So what a writer changes counts from a number on, which is the
 //! same for all of them: each sample passes once.
 
-use crate::plan;
-use crate::up::UpKey;
-use dunlin::{Guid, PublicationBuiltinTopicData};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+
+use dunlin::{Guid, PublicationBuiltinTopicData};
+
+use crate::plan;
+use crate::up::UpKey;
 
 /// Changes of one writer that are remembered.
 const CHANGES: usize = 16;

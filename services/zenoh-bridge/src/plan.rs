@@ -1,5 +1,10 @@
 //! Which routes there are to be, of what discovery knows.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dunlin::{EntityKind, Guid, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData};
+
 use crate::bridge::Shared;
 use crate::config::{Direction, RouteConfig};
 use crate::down::{DownKey, Wish};
@@ -7,9 +12,6 @@ use crate::key::{self, Convention};
 use crate::offer::Offer;
 use crate::service::{End, ServiceKey, Services, Style};
 use crate::up::UpKey;
-use dunlin::{EntityKind, Guid, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// What there is to be.
 #[derive(Default)]

@@ -1,16 +1,18 @@
 //! What has come from zenoh and waits for its turn: bounded. What finds no room holds up whoever sends for a moment, then it is
 //! counted.
 
-use crate::attachment::{Meta, SourceId};
-use crate::stats::{Count, Counts};
-use crate::wake::Wake;
-use dunlin::WallTime;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use dunlin::WallTime;
 use zenoh::bytes::ZBytes;
 use zenoh::sample::Sample;
 use zenoh::time::Timestamp;
+
+use crate::attachment::{Meta, SourceId};
+use crate::stats::{Count, Counts};
+use crate::wake::Wake;
 
 /// What has come.
 pub(crate) enum Incoming {

@@ -4,18 +4,19 @@ mod client;
 mod request;
 mod server;
 
-use crate::bridge::Shared;
-use crate::key;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+
+pub(crate) use client::ClientRoute;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, Reliability, SubscriberQos, TopicQos};
 use dunlin::{
     Behaviour, DataReader, DataReaderListener, DataWriter, DataWriterListener, MatchedStatus, SerializedData,
     StatusMask, VendorId,
 };
-use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
-
-pub(crate) use client::ClientRoute;
 pub(crate) use server::ServerRoute;
+
+use crate::bridge::Shared;
+use crate::key;
 
 /// A service.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

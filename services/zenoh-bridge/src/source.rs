@@ -1,9 +1,11 @@
 //! A route of another bridge of Dunlin: its changes in their order, each once. What was missed is asked for.
 
-use crate::attachment::Meta;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
+
 use zenoh::bytes::ZBytes;
+
+use crate::attachment::Meta;
 
 /// How often the same part of a history is asked for.
 const TRIES: u32 = 3;
@@ -190,9 +192,10 @@ impl Source {
 
 #[cfg(test)]
 mod tests {
+    use dunlin::{InstanceHandle, SampleIdentity, WallTime};
+
     use super::*;
     use crate::attachment::{self, SourceId};
-    use dunlin::{InstanceHandle, SampleIdentity, WallTime};
 
     const ROOM: Room = Room { samples: 4, octets: 1000 };
 

@@ -93,8 +93,9 @@ pub(crate) fn parse_ros2_publisher(token: &str) -> Option<(String, bool)> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin::qos::DataWriterQos;
+
+    use super::*;
 
     #[test]
     fn announcements_come_back() {

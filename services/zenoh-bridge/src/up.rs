@@ -3,7 +3,19 @@
 mod history;
 mod reader;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use dunlin::{DataReader, Guid, InstanceState, Sample, SampleInfo, SerializedData};
 pub(crate) use history::Question;
+use zenoh::Wait;
+use zenoh::bytes::ZBytes;
+use zenoh::liveliness::LivelinessToken;
+use zenoh::pubsub::Publisher;
+use zenoh::qos::{CongestionControl, Priority, Reliability};
+use zenoh::query::Queryable;
+use zenoh::sample::Locality;
 
 use crate::attachment::{Change, Meta, SourceId};
 use crate::bridge::Shared;
@@ -14,17 +26,6 @@ use crate::offer::Offer;
 use crate::stats::Count;
 use crate::token::{self, Announced, RosKind};
 use crate::types;
-use dunlin::{DataReader, Guid, InstanceState, Sample, SampleInfo, SerializedData};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-use zenoh::Wait;
-use zenoh::bytes::ZBytes;
-use zenoh::liveliness::LivelinessToken;
-use zenoh::pubsub::Publisher;
-use zenoh::qos::{CongestionControl, Priority, Reliability};
-use zenoh::query::Queryable;
-use zenoh::sample::Locality;
 
 /// Samples taken at a time.
 const BATCH: usize = 256;

@@ -1,9 +1,10 @@
 //! The program itself.
 
-use dunlin_test_program::{Place, Running, text};
-use dunlin_zenoh_bridge::BridgeConfig;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+use dunlin_test_program::{Place, Running, text};
+use dunlin_zenoh_bridge::BridgeConfig;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_dunlin-zenoh-bridge");
 

@@ -2,7 +2,6 @@
 //! the page says. `DUNLIN_TUTORIAL_ROUNDS=50` runs the publisher and the subscriber so many times, `DUNLIN_TUTORIAL_LOAD=4` while
 //! so many threads keep the processors busy: `make tutorial`.
 
-use dunlin_docs::{Block, blocks};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,6 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
+
+use dunlin_docs::{Block, blocks};
 
 /// What a round may take on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(120);

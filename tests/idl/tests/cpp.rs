@@ -3,10 +3,11 @@
 
 mod languages;
 
-use dunlin_idl::cpp::Cpp;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
+
+use dunlin_idl::cpp::Cpp;
 
 const MAIN: &str = r#"
 #include "all.hpp"

@@ -4,13 +4,14 @@
 mod line_peer;
 mod random;
 
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
 use dunlin_cdr::{Endianness, Representation, Scope};
 use dunlin_dynamic::{DynamicData, DynamicType};
 use dunlin_idl::{Disk, Extensibility, Options, compile};
 use line_peer::{LinePeer, body, hex, octets, peers, tame};
-use std::collections::BTreeSet;
-use std::path::Path;
-use std::process::Command;
 
 const FORMS: [(Representation, Endianness); 4] = [
     (Representation::Xcdr1, Endianness::Little),

@@ -4,14 +4,15 @@
 mod line_peer;
 mod random;
 
-use dunlin_cdr::{Endianness, Representation, Scope};
-use dunlin_dynamic::{DynamicData, DynamicType};
-use dunlin_idl::{Disk, Extensibility, Options, compile};
-use line_peer::{LinePeer, body, hex, octets, peers, tame};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+
+use dunlin_cdr::{Endianness, Representation, Scope};
+use dunlin_dynamic::{DynamicData, DynamicType};
+use dunlin_idl::{Disk, Extensibility, Options, compile};
+use line_peer::{LinePeer, body, hex, octets, peers, tame};
 
 const FORMS: [Representation; 2] = [Representation::Xcdr1, Representation::Xcdr2];
 

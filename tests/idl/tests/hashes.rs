@@ -1,13 +1,14 @@
 //! Types have the hashes of the IDL that they were made from: who compiles the IDL with another implementation, or has it as
 //! a type known at run time, has the same type.
 
+use std::collections::BTreeSet;
+
 use dunlin_cdr::{Described, description};
 use dunlin_idl::{Compilation, Disk, Extensibility, Options, compile};
 use dunlin_idl_tests::{evolution, kinds, names, recursive, station, video};
 use dunlin_xtypes::model::Kind;
 use dunlin_xtypes::{TypeGraph, TypeIndex, TypeObjects, from_description, to_idl, type_objects};
 use kinds::test;
-use std::collections::BTreeSet;
 
 /// Compares all structures and unions of a file, and all that they depend on.
 fn compare(file: &str, default_extensibility: Extensibility, types: &[&(TypeGraph, TypeIndex)]) {

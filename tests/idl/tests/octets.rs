@@ -1,13 +1,14 @@
 //! Values of generated types become the octets that their IDL asks for, and come back from them.
 
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
 use dunlin_cdr::{
     Bound, Char8, Char16, DdsType, Extensibility, Float128, Limits, Representation, TypeSupport,
     TypeSupportOf, from_payload, key_hash, to_payload,
 };
 use dunlin_idl_tests::{evolution, kinds, names, recursive, video};
 use kinds::{common, test};
-use std::collections::BTreeMap;
-use std::fmt::Debug;
 
 fn payload<T: DdsType>(value: &T, representation: Representation) -> Vec<u8> {
     let mut payload = Vec::new();

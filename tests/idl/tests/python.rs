@@ -2,10 +2,11 @@
 
 mod languages;
 
+use std::process::Command;
+
 use dunlin_idl::backend::{Backend, Input};
 use dunlin_idl::python::Python;
 use dunlin_idl::{Memory, Options, compile};
-use std::process::Command;
 
 const MAIN: &str = r#"
 import sys

@@ -2,13 +2,14 @@
 
 mod random;
 
-use dunlin_cdr::{Endianness, Representation, Scope};
-use dunlin_dynamic::{DynamicData, DynamicType};
-use dunlin_idl::{Disk, Options, compile};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use dunlin_cdr::{Endianness, Representation, Scope};
+use dunlin_dynamic::{DynamicData, DynamicType};
+use dunlin_idl::{Disk, Options, compile};
 
 fn peer(words: &[&str], input: Vec<u8>) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -7,14 +7,14 @@ mod tool;
 mod types;
 pub mod verdicts;
 
-pub use peer::{Peer, Vendor};
-pub use tool::Tool;
-pub use types::{ShapeType, VideoEncoding, VideoFrame, crc_of_frame, payload_of_frame};
+use std::time::Instant;
 
 use anyhow::{Result, bail};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration};
-use std::time::Instant;
+pub use peer::{Peer, Vendor};
+pub use tool::Tool;
+pub use types::{ShapeType, VideoEncoding, VideoFrame, crc_of_frame, payload_of_frame};
 
 /// How long anything may take.
 pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);

@@ -1,12 +1,14 @@
 //! A peer process.
 
-use crate::eventually;
-use anyhow::{Context, Result, bail};
-use dunlin::qos::DataRepresentationId;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+
+use anyhow::{Context, Result, bail};
+use dunlin::qos::DataRepresentationId;
+
+use crate::eventually;
 
 /// Whose DDS.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

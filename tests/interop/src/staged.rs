@@ -12,13 +12,14 @@
 //! | `partition` | names, with commas |
 //! | `presentation` | `topic` or `group`, then `+coherent`, `+ordered` |
 
+use std::any::Any;
+
 use anyhow::{Context, Result, bail};
 use dunlin::qos::{
     DataReaderQos, DataRepresentationId, DataWriterQos, LivelinessKind, PresentationAccessScope,
     PublisherQos, SubscriberQos, TopicQos,
 };
 use dunlin::{DdsType, DomainParticipant, Duration};
-use std::any::Any;
 
 /// What every description says, whatever defaults a vendor has, before words of its own.
 pub const WRITES: &str = "reliability=reliable durability=volatile representation=xcdr1";

@@ -1,10 +1,12 @@
 //! The command line tool, which knows none of the types.
 
-use crate::eventually;
-use anyhow::{Context, Result, ensure};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread::JoinHandle;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::eventually;
 
 /// A running command of `dunlin`; ended when dropped.
 #[derive(Debug)]

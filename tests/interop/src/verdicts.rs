@@ -1,8 +1,9 @@
 //! What `dunlin ls`, `top`, `graph`, `why` and `explain_topic` say of the pairs of a topic, as numbers that can be compared.
 
+use std::collections::BTreeMap;
+
 use dunlin::{DomainParticipant, Explanation};
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// Of a topic: pairs, those that match, those of which nothing keeps samples from arriving.
 pub type Verdict = (usize, usize, usize);

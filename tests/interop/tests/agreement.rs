@@ -2,6 +2,8 @@
 //! another vendor, and of pairs between two others: whether they match, and whether anything is in the way. The vendor's own count
 //! of matches says the same, but for listed pairs.
 
+use std::any::Any;
+
 use anyhow::{Context, Result, ensure};
 use dunlin::{Config, DdsType, DomainParticipant};
 use dunlin_interop::staged::{self, READS, WRITES};
@@ -10,7 +12,6 @@ use dunlin_interop::verdicts::{
 };
 use dunlin_interop::{Peer, ShapeType, Tool, Vendor, eventually};
 use serde_json::Value;
-use std::any::Any;
 
 /// Topic, words of the writer, words of the reader, whether they match.
 type Pair = (&'static str, &'static str, &'static str, bool);

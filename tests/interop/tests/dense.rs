@@ -2,11 +2,12 @@
 //! receives is inactive. Each exchange writes for a second, of the two loads that are hardest on peers; `DENSE_SECONDS` says for how
 //! long, of all loads (`make interop-dense`: 30 s).
 
+use std::time::Instant;
+
 use anyhow::{Result, ensure};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration};
 use dunlin_interop::{Peer, ShapeType, Vendor, VideoFrame, crc_of_frame, eventually, payload_of_frame};
-use std::time::Instant;
 
 /// Samples that both sides keep under KEEP_LAST: what a machine that is busy for a second must not lose.
 const DEPTH: u32 = 1_000;

@@ -1,11 +1,12 @@
 //! Readers of other vendors get from the durability service what writers have left, each sample once.
 
+use std::path::{Path, PathBuf};
+
 use anyhow::{Result, ensure};
 use dunlin::qos::{DataWriterQos, DurabilityKind, DurabilityService, PublisherQos, TopicQos};
 use dunlin::{DataWriter, DomainParticipant, Duration, GuardCondition};
 use dunlin_durability::{Service, ServiceConfig};
 use dunlin_interop::{Peer, ShapeType, Vendor, eventually, participant};
-use std::path::{Path, PathBuf};
 
 /// What the service keeps of each instance.
 const DEPTH: i32 = 20;

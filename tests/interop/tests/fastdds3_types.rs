@@ -1,6 +1,9 @@
 //! Types that fastddsgen makes of IDL: what Fast DDS 3 announces of them and tells when asked, against Dunlin's, for the types
 //! that are compared with Cyclone DDS (`protocol/xtypes/tests/cyclone`). `docs/type-comparisons.md` says why what differs does.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
 use anyhow::{Context, Result, ensure};
 use dunlin::xtypes::{
     TypeGraph, TypeIdentifier, TypeIdentifierWithDependencies, TypeIn, TypeInformation, TypeObject,
@@ -9,8 +12,6 @@ use dunlin::xtypes::{
 use dunlin::{DCPS_PUBLICATION, DcpsPublication, DomainParticipant, TypeDiscovery};
 use dunlin_idl::{Disk, Extensibility, Options, compile};
 use dunlin_interop::{Peer, Vendor, eventually, participant};
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 fn capture(name: &str) -> PathBuf {
     let folder = std::env::var_os("INTEROP_CAPTURES").map_or_else(std::env::temp_dir, PathBuf::from);

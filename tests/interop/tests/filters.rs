@@ -2,11 +2,12 @@
 //! satisfies its filter, and announcing the filter keeps nobody from matching. And a filtered reader of Fast DDS with our
 //! writer, which filters for it where both decide alike.
 
+use std::path::PathBuf;
+
 use anyhow::{Result, ensure};
 use dunlin::qos::{DataReaderQos, SubscriberQos, TopicQos};
 use dunlin::{DataReader, InstanceState};
 use dunlin_interop::{Peer, ShapeType, Vendor, eventually, participant, writer};
-use std::path::PathBuf;
 
 fn capture(name: &str) -> PathBuf {
     let folder = std::env::var_os("INTEROP_CAPTURES").map_or_else(std::env::temp_dir, PathBuf::from);

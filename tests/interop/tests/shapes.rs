@@ -1,9 +1,10 @@
 //! A keyed ShapeType in both directions: write, dispose, unregister, late joiner with transient-local.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result, ensure};
 use dunlin::{DataReader, InstanceState, Sample};
 use dunlin_interop::{Peer, ShapeType, Vendor, eventually, participant, reader, writer};
-use std::path::PathBuf;
 
 fn capture(name: &str) -> PathBuf {
     let folder = std::env::var_os("INTEROP_CAPTURES").map_or_else(std::env::temp_dir, PathBuf::from);

@@ -1,12 +1,13 @@
 //! Fast DDS over its TCP transport, in both directions of the connection and of the data.
 
+use std::path::PathBuf;
+
 use anyhow::{Result, ensure};
 use dunlin::{DomainParticipant, InstanceState};
 use dunlin_interop::{
     Peer, ShapeType, Vendor, VideoFrame, crc_of_frame, eventually, participant_with, payload_of_frame,
     reader, writer,
 };
-use std::path::PathBuf;
 
 const FRAMES: u64 = 20;
 const FRAME: usize = 300_000;

@@ -1,11 +1,12 @@
 //! Types that are announced and asked for, with Cyclone DDS in both directions.
 
+use std::path::PathBuf;
+
 use anyhow::{Result, bail, ensure};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::xtypes::to_idl;
 use dunlin::{DdsType, DomainParticipant, TypeDiscovery};
 use dunlin_interop::{Peer, ShapeType, Vendor, VideoFrame, eventually, participant};
-use std::path::PathBuf;
 
 fn capture(name: &str) -> PathBuf {
     let folder = std::env::var_os("INTEROP_CAPTURES").map_or_else(std::env::temp_dir, PathBuf::from);

@@ -4,6 +4,8 @@
 #[path = "../../../protocol/xtypes/tests/versions/mod.rs"]
 mod versions;
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, Result, bail, ensure};
 use dunlin::qos::{
     DataReaderQos, DataRepresentationId, DataWriterQos, PublisherQos, SubscriberQos, TopicQos,
@@ -13,7 +15,6 @@ use dunlin::{
 };
 use dunlin_idl::{Memory, Options, compile};
 use dunlin_interop::{Peer, Vendor, eventually};
-use std::collections::BTreeSet;
 use versions::Version;
 
 const TOPIC: &str = "Versions";

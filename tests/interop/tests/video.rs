@@ -1,11 +1,12 @@
 //! VideoFrame with 921,600-byte payloads, which need fragments, in both directions.
 
+use std::path::PathBuf;
+
 use anyhow::{Result, ensure};
 use dunlin_interop::{
     Peer, Vendor, VideoEncoding, VideoFrame, crc_of_frame, eventually, participant, payload_of_frame, reader,
     writer,
 };
-use std::path::PathBuf;
 
 const FRAMES: u64 = 20;
 const LENGTH: usize = 921_600;

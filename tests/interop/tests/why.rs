@@ -1,6 +1,8 @@
 //! "Why not?" against endpoints of other vendors: each cause is named with both values, to the participant whose endpoint it is
 //! and to a bystander, in the library and in the program `dunlin why`.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result, ensure};
 use dunlin::qos::{
     DataReaderQos, DataRepresentationId, DataWriterQos, PublisherQos, SubscriberQos, TopicQos,
@@ -8,7 +10,6 @@ use dunlin::qos::{
 use dunlin::{Against, Cause, DataReader, DataWriter, DomainParticipant, Duration, Explanation};
 use dunlin_interop::{Peer, ShapeType, Tool, Vendor, eventually, participant_with};
 use serde_json::Value;
-use std::path::PathBuf;
 
 /// Topic, cause, what the cause says.
 type Case = (&'static str, &'static str, &'static [&'static str]);

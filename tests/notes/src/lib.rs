@@ -41,8 +41,9 @@ fn append(file: &Path, line: &str) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::process::Command;
+
+    use super::*;
 
     const ASKED: &str = "DUNLIN_NOTES_ASKED";
 

@@ -5,11 +5,11 @@
 
 mod running;
 
-use dunlin::{Config, DomainParticipant};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use dunlin::{Config, DomainParticipant};
 pub use running::Running;
 
 /// How long anything may take.

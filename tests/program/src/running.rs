@@ -1,10 +1,11 @@
 //! Processes under test.
 
-use crate::{PATIENCE, eventually};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
+
+use crate::{PATIENCE, eventually};
 
 /// A process in the background; it is killed at the end of the test.
 #[derive(Debug)]

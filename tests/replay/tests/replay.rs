@@ -6,13 +6,12 @@ use std::fs;
 use std::path::Path;
 
 use dunlin_core::Rng;
-use dunlin_wire::{Message, ParameterList};
-
 use dunlin_fuzz::seeds::{self, Seed};
 use dunlin_fuzz::{
     cdr_value, configuration, discovery_data, durable, dynamic, endpoint_cores, filter, idl,
     live_participant, parameter_list, recordings, routes, types, wire_message, xml_types,
 };
+use dunlin_wire::{Message, ParameterList};
 
 fn run(target: &str, bytes: &[u8]) {
     match target {

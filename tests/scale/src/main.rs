@@ -9,9 +9,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use dunlin_core::Duration;
-
 use domain::Domain;
+use dunlin_core::Duration;
 use report::{Row, ServedRow};
 
 /// What is measured.

@@ -1,15 +1,17 @@
 //! What readers get of samples that a writer of ours writes at once in PUBLICATION_MATCHED (docs/late-joiners.md).
 
-use crate::line::Line;
-use crate::process::{Lines, Process};
-use anyhow::{Context, Result, bail};
-use dunlin::qos::{DataRepresentationId, DataWriterQos, PublisherQos, TopicQos};
-use dunlin::{Config, DataWriter, DataWriterListener, DomainParticipant, MatchedStatus, StatusMask};
-use dunlin_shapes::types::ShapeType;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use dunlin::qos::{DataRepresentationId, DataWriterQos, PublisherQos, TopicQos};
+use dunlin::{Config, DataWriter, DataWriterListener, DomainParticipant, MatchedStatus, StatusMask};
+use dunlin_shapes::types::ShapeType;
+
+use crate::line::Line;
+use crate::process::{Lines, Process};
 
 /// How long anything may take to happen.
 const PATIENCE: Duration = Duration::from_secs(30);

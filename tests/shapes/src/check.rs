@@ -1,9 +1,10 @@
 //! Judges the samples of a subscriber.
 
+use std::collections::BTreeMap;
+
 use crate::line::{Line, Sample};
 use crate::scenario::Check;
 use crate::verdict::Verdict;
-use std::collections::BTreeMap;
 
 /// What a subscriber's lines look like from the first sample on; `next` is `None` when nothing comes any more.
 pub fn check(kind: Check, wanted: usize, first: Sample, next: &mut dyn FnMut() -> Option<Line>) -> Verdict {

@@ -1,12 +1,13 @@
 //! Reads the lines of a process until it is known what it saw.
 
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
 use crate::check::check;
 use crate::line::Line;
 use crate::process::Lines;
 use crate::scenario::{Check, Scenario};
 use crate::verdict::Verdict;
-use std::sync::mpsc::RecvTimeoutError;
-use std::time::{Duration, Instant};
 
 /// How long anything may take to happen.
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -11,14 +11,15 @@ mod run;
 mod scenario;
 mod verdict;
 
-use anyhow::{Context, Result, bail};
-use clap::Parser;
-use run::{Outcome, Problem, Runner};
-use scenario::List;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+use run::{Outcome, Problem, Runner};
+use scenario::List;
 
 /// The list.
 pub const SCENARIOS: &str = include_str!("../scenarios.toml");

@@ -1,12 +1,13 @@
 //! A process whose lines are read.
 
-use anyhow::{Context, Result};
-use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// How long a process may take to end after SIGINT.
 pub const LONGEST_END: Duration = Duration::from_secs(2);

@@ -1,14 +1,16 @@
 //! Runs scenarios, several at a time, each in domains of its own.
 
-use crate::judge::Watch;
-use crate::process::{LONGEST_END, Lines, Process};
-use crate::scenario::Scenario;
-use crate::verdict::Verdict;
-use anyhow::Result;
 use std::ffi::OsString;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::judge::Watch;
+use crate::process::{LONGEST_END, Lines, Process};
+use crate::scenario::Scenario;
+use crate::verdict::Verdict;
 
 /// How it went.
 #[derive(Debug, Default)]

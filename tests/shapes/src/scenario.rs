@@ -1,9 +1,10 @@
 //! The list of scenarios: `scenarios.toml`.
 
-use crate::run::Problem;
-use crate::verdict::Verdict;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
+
+use crate::run::Problem;
+use crate::verdict::Verdict;
 
 /// The whole list.
 #[derive(Deserialize, Debug)]

@@ -1,7 +1,8 @@
 //! What a process saw.
 
-use serde::Deserialize;
 use std::fmt;
+
+use serde::Deserialize;
 
 /// What the lines of a process say.
 #[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq)]

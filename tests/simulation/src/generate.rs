@@ -15,10 +15,9 @@ mod storms;
 mod whole;
 
 pub use architectures::ARCHITECTURES;
-pub use hostile::HOSTILE;
-
 use dunlin_core::{Duration, Rng};
 use dunlin_sim::{Delay, PathConfig};
+pub use hostile::HOSTILE;
 
 use crate::scenario::{Class, EndpointPlan, Fault, FaultPlan, Ms, NodePlan, Part, Scenario};
 use crate::seed::Seed;

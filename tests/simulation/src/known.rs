@@ -47,8 +47,9 @@ pub fn failed() -> Result<Vec<Known>, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::BTreeSet;
+
+    use super::*;
 
     #[test]
     fn each_seed_that_failed_stands_in_the_list_once_with_commit_and_kind() {

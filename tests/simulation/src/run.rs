@@ -13,8 +13,11 @@ mod take;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
+use agenda::{Action, Agenda};
 use dunlin_core::{Duration, EntityId, Locator};
 use dunlin_sim::{Nat, NetworkConfig, NodeConfig, NodeId, World};
+pub use effects::Effects;
+use sets::GroupLife;
 
 use crate::check;
 pub use crate::check::Sets;
@@ -23,9 +26,6 @@ use crate::failure::{Failure, Violation};
 use crate::generate::Dice;
 use crate::log::{Log, Nanos, ReaderLog, WriterLog};
 use crate::scenario::{Ms, Role, Scenario};
-use agenda::{Action, Agenda};
-pub use effects::Effects;
-use sets::GroupLife;
 
 /// Nanoseconds in a millisecond.
 pub const MS: Nanos = 1_000_000;

@@ -12,13 +12,13 @@ mod roles;
 mod serve;
 mod spread;
 
+use std::sync::Arc;
+
+use anyhow::Result;
 pub use can::Can;
 pub use line::Line;
 pub use roles::Role;
 pub use serve::serve;
-
-use anyhow::Result;
-use std::sync::Arc;
 
 /// What writes one payload.
 pub type Write<'a> = &'a dyn Fn(&[u8]) -> Result<()>;

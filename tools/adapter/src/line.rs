@@ -1,8 +1,9 @@
 //! A line of the protocol: a word, then `name=value` pairs; `%` and white space in values as `%25`, `%20`, `%0A`, ….
 
-use anyhow::{Context, Result, bail};
 use std::fmt;
 use std::str::FromStr;
+
+use anyhow::{Context, Result, bail};
 
 /// A command or an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]

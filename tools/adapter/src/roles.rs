@@ -1,11 +1,13 @@
 //! What each side of a measurement does with its endpoints, whatever the implementation.
 
-use crate::spread::Spread;
-use crate::{OnPayload, Session, Write, clock};
-use anyhow::{Result, bail};
 use std::str::FromStr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use crate::spread::Spread;
+use crate::{OnPayload, Session, Write, clock};
 
 /// Octets at the beginning of a payload that hold its number.
 const NUMBER: usize = 8;

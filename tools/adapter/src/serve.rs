@@ -1,11 +1,13 @@
 //! The loop of an adapter.
 
-use crate::roles::{Blast, Game, Pinger, Sink, blast, ponger};
-use crate::{Implementation, Line, Open, Role, Session};
-use anyhow::{Context, Result, bail};
 use std::io::{BufRead, Read as _, Write as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::roles::{Blast, Game, Pinger, Sink, blast, ponger};
+use crate::{Implementation, Line, Open, Role, Session};
 
 /// The longest command, octets. What is longer is cut, and then no command.
 const MAX_LINE: u64 = 64 << 10;

@@ -1,11 +1,13 @@
 //! Which adapters there are, and how they are started.
 
-use crate::adapter::BUILT_IN;
-use crate::hosts::Remote;
-use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+
+use crate::adapter::BUILT_IN;
+use crate::hosts::Remote;
 
 /// Adapters of other implementations, built by `make bench-peers`: name and what it is.
 pub(crate) const PEERS: &[(&str, &str)] = &[

@@ -1,5 +1,12 @@
 //! `dunlin bench …`.
 
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::{Args, Subcommand};
+
 use crate::adapters::Adapters;
 use crate::hosts::{self, Ends, Remote};
 use crate::presets::PRESETS;
@@ -7,11 +14,6 @@ use crate::results::{Absent, Results, read_bounded};
 use crate::run::RunRequest;
 use crate::scenario::{Contender, Kind, MAX_FILE, Measure, Scenario, SetUp};
 use crate::{adapter, compare, report, run};
-use anyhow::{Context, Result, bail, ensure};
-use clap::{Args, Subcommand};
-use std::ffi::OsString;
-use std::io::Write;
-use std::path::{Path, PathBuf};
 
 /// Compare DDS implementations, transports and deployments.
 #[derive(Subcommand)]

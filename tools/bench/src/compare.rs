@@ -1,11 +1,13 @@
 //! Who is ahead, as far as the spread allows to say.
 
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use anyhow::{Result, bail};
+
 use crate::report::{columns, number, whole};
 use crate::results::{MORE_IS_BETTER, Measured, Results, judged_by};
 use crate::scenario::{Kind, Placement, SetUp};
-use anyhow::{Result, bail};
-use std::collections::BTreeSet;
-use std::fmt::Write;
 
 /// What to compare.
 #[derive(Clone, Copy, Debug, Default)]

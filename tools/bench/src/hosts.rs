@@ -1,10 +1,12 @@
 //! The hosts of a measurement: on one machine, as network namespaces, two of them with a virtual cable, that are removed again
 //! when the value goes; or this machine and another one over ssh.
 
-use crate::scenario::Link;
-use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::scenario::Link;
 
 /// What every host has, side by side: the near one and the far one.
 #[derive(Clone, Debug)]

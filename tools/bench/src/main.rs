@@ -1,9 +1,10 @@
 //! `dunlin bench` without the rest of the command line: what tests and machines that only measure need.
 #![forbid(unsafe_code)]
 
+use std::process::ExitCode;
+
 use clap::Parser;
 use dunlin_bench::cli;
-use std::process::ExitCode;
 
 #[derive(Parser)]
 #[command(name = "dunlin-bench", version, about = "Compare DDS implementations, transports and deployments")]

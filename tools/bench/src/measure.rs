@@ -3,6 +3,13 @@
 mod many;
 mod stream;
 
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use dunlin_bench_adapter::Line;
+
 use crate::adapters::Adapters;
 use crate::hosts::{Hosts, Remote};
 use crate::place::Place;
@@ -10,11 +17,6 @@ use crate::process::{Adapter, Launch};
 use crate::scenario::{Cell, Contender, Kind, Measure, Placement, Scheduling, SetUp};
 use crate::statistics::{Figures, summarise};
 use crate::usage::Calls;
-use anyhow::{Context, Result, ensure};
-use dunlin_bench_adapter::Line;
-use std::ffi::OsString;
-use std::path::Path;
-use std::time::Duration;
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a ping may stay without its pong.
@@ -247,8 +249,9 @@ fn load(file: &str, most: u64) -> Result<Vec<u64>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::str::FromStr;
+
+    use super::*;
 
     #[test]
     fn an_adapters_numbers_are_numbers() {

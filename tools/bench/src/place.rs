@@ -1,17 +1,19 @@
 //! Where a measurement takes place: its hosts, the configuration file of their programs, and the servers and daemons that run on
 //! them besides the two sides.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use dunlin::Config;
+use dunlin_bench_adapter::Line;
+
 use crate::adapter::{DAEMON, SERVER};
 use crate::hosts::{Ends, Hosts, Namespaces};
 use crate::measure::{Bench, PATIENCE};
 use crate::process::{Adapter, Launch};
 use crate::scenario::{Architecture, Kind, Link, SetUp};
 use crate::statistics::Figures;
-use anyhow::{Context, Result, ensure};
-use dunlin::Config;
-use dunlin_bench_adapter::Line;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 pub(crate) struct Place<'a> {
     // What runs on the hosts ends before they do.

@@ -1,8 +1,5 @@
 //! An adapter that runs: lines to it, lines from it. It is a program of others: what it says is bounded.
 
-use crate::usage::{Usage, proportional_memory, usage};
-use anyhow::{Context, Result, bail};
-use dunlin_bench_adapter::Line;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,6 +8,11 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use dunlin_bench_adapter::Line;
+
+use crate::usage::{Usage, proportional_memory, usage};
 
 /// How long a process may take to end by itself.
 const GOODBYE: Duration = Duration::from_secs(5);

@@ -1,12 +1,14 @@
 //! What a run leaves: one JSON file.
 
-use crate::scenario::{Cell, Contender, Kind, Measure, Scenario};
-use crate::statistics::{Figures, Ratio, median, ratio};
-use anyhow::{Context, Result};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::scenario::{Cell, Contender, Kind, Measure, Scenario};
+use crate::statistics::{Figures, Ratio, median, ratio};
 
 /// The largest results file, octets.
 const MAX_FILE: u64 = 256 << 20;

@@ -1,5 +1,16 @@
 //! Runs a scenario: all cells, again and again, in an order that gives every implementation the same noise.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail};
+use dunlin_bench_adapter::{Can, Line};
+use indicatif::{ProgressBar, ProgressStyle};
+use rustix::fs::{FlockOperation, flock};
+
 use crate::adapter;
 use crate::adapters::Adapters;
 use crate::hosts::Remote;
@@ -9,15 +20,6 @@ use crate::process::{Adapter, Launch, Refused, shown};
 use crate::results::{Absent, Description, Measured, Repetition, Results};
 use crate::scenario::{Cell, Contender, Scenario, SetUp};
 use crate::usage::Calls;
-use anyhow::{Context, Result, bail};
-use dunlin_bench_adapter::{Can, Line};
-use indicatif::{ProgressBar, ProgressStyle};
-use rustix::fs::{FlockOperation, flock};
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::fs::File;
-use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Domains of a run; each repetition takes the next, so that nobody meets a process that is about to end.
 const DOMAINS: std::ops::Range<u32> = 100..230;

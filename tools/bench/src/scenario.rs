@@ -1,11 +1,12 @@
 //! Scenario files: what to measure, with what, how often.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 use dunlin_bench_adapter::Can;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::fmt;
 
 /// The largest payload a scenario may ask for, octets.
 const MAX_PAYLOAD: usize = 64 << 20;

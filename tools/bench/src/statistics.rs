@@ -1,7 +1,8 @@
 //! Summaries of what was measured, and ratios with their spread.
 
-use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
 
 /// What is said of one repetition: names of figures with their values.
 pub type Figures = BTreeMap<String, f64>;

@@ -1,11 +1,12 @@
 //! What the kernel counts for a process: processor time, memory, threads, system calls.
 
-use anyhow::{Context, Result, bail, ensure};
-use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// Ticks per second in `/proc`, the same on every Linux.
 const TICKS: f64 = 100.0;

@@ -1,12 +1,13 @@
 //! Programs beside this one: `dunlin NAME` starts `dunlin-NAME` where there is no such command, so that services with heavy
 //! dependencies stay out of this program. `dunlin bridge NAME` starts `dunlin-NAME-bridge`.
 
-use anyhow::{Context, Result};
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use anyhow::{Context, Result};
 
 /// The first word of commands that start a bridge.
 const BRIDGE: &str = "bridge";

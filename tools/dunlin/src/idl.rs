@@ -1,6 +1,11 @@
 //! `dunlin idl`: checks, formats and compares IDL and types in XML, makes code of them, and writes one as the other.
 
-use crate::{names, output};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use dunlin::xtypes::{TypeGraph, TypeIndex};
@@ -12,11 +17,8 @@ use dunlin_idl::xtypes::type_graph;
 use dunlin_idl::{
     Compilation, Disk, Extensibility, Notation, Options, Severity, convert_all, diff, diff_text, dump, format,
 };
-use std::collections::BTreeMap;
-use std::fs;
-use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+
+use crate::{names, output};
 
 /// What is said without `--rust`, `--cpp`, `--python`, `--xml`, `--format` or `--diff`: whether the files are correct.
 #[derive(Args)]
@@ -340,8 +342,9 @@ fn compare(arguments: &Arguments, options: &Options) -> Result<ExitCode> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use clap::Parser;
+
+    use super::*;
 
     #[derive(Parser)]
     struct Command {

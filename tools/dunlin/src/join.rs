@@ -1,10 +1,11 @@
 //! What most commands have in common: which domain they join, with which configuration, and how they wait.
 
+use std::time::{Duration, Instant};
+
 use anyhow::{Result, ensure};
 use clap::Args;
 use dunlin::config::Interest;
 use dunlin::{Condition, Config, DataReader, DomainParticipant, StateMasks, TopicType, WaitError, WaitSet};
-use std::time::{Duration, Instant};
 
 /// Longest time to wait: discovery of a sound domain takes less than a second.
 const LONGEST_WAIT: f64 = 3600.0;

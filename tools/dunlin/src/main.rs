@@ -17,16 +17,17 @@ mod topic;
 mod types;
 mod why;
 
-use anyhow::{Context, Result};
-use clap::{CommandFactory, Parser, Subcommand};
-use dunlin::Config;
-use dunlin::config::Import;
-use dunlin_program::tell;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{CommandFactory, Parser, Subcommand};
+use dunlin::Config;
+use dunlin::config::Import;
+use dunlin_program::tell;
 use topic::measure::What;
 
 #[derive(Parser)]

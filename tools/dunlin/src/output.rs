@@ -1,10 +1,11 @@
 //! What the commands print, and how: what cannot be told on standard error is not told.
 
+use std::fmt;
+use std::io::{self, Write};
+
 use dunlin_program::sanitize_json;
 pub use dunlin_program::{is_closed, stdout};
 use serde::Serialize;
-use std::fmt;
-use std::io::{self, Write};
 
 /// How many characters a line of standard output has room for, if it is a terminal.
 pub fn width() -> Option<usize> {

@@ -1,14 +1,16 @@
 //! `dunlin ping`: the round trip between two of these tools, over DDS with its discovery and reliability.
 
-use crate::join::{Arrivals, Join, listen};
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant};
 use serde_json::json;
-use std::io::Write;
-use std::process::ExitCode;
-use std::time::{Duration, Instant};
+
+use crate::join::{Arrivals, Join, listen};
 
 const ASKED: &str = "dunlin/ping";
 const ANSWERED: &str = "dunlin/pong";

@@ -1,11 +1,12 @@
 //! What the routers of a domain tell of a topic.
 
+use std::fmt::Write;
+
 use anyhow::Result;
 use dunlin::qos::{DataReaderQos, SubscriberQos, TopicQos};
 use dunlin::{DataReader, DomainParticipant};
 use dunlin_router::{RouterStatus, STATUS_TOPIC};
 use serde_json::{Value, json};
-use std::fmt::Write;
 
 /// Subscription to their status.
 pub struct Routers(DataReader<RouterStatus>);

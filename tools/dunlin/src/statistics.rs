@@ -1,13 +1,14 @@
 //! The counters that Dunlin participants tell of themselves (`docs/statistics.md`), as far as they came.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
 use anyhow::Result;
 use dunlin::qos::{DataReaderQos, SubscriberQos, TopicQos};
 use dunlin::statistics::{EntityStatistics, STATISTICS_TOPIC};
 use dunlin::{DataReader, DomainParticipant, EntityId, Guid, GuidPrefix, Misbehaviour, Sample, StatusMask};
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 /// Entities of which is known what they tell; more are not listened to.
 const MOST_ENTITIES: usize = 65_536;
@@ -203,8 +204,9 @@ pub fn json(told: &EntityStatistics) -> Value {
 
 #[cfg(test)]
 pub mod tests {
-    use super::*;
     use dunlin::statistics::WriterCounters;
+
+    use super::*;
 
     fn given(all: &mut AllTold, (of, by): (Guid, Guid), (time, written): (u64, u64)) {
         let writer = Some(WriterCounters { written, ..WriterCounters::default() });

@@ -1,18 +1,20 @@
 //! `dunlin why TOPIC`: who writes and reads a topic, which of them match, and why the others do not.
 
-use crate::join::{Join, listen};
-use crate::names::TopicName;
-use crate::routers::{self, Routers};
-use crate::statistics::{AllTold, Statistics, misbehaviours};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::process::ExitCode;
+use std::str::FromStr;
+
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use dunlin::{Cause, Config, DomainParticipant, EndpointInfo, Explanation, GuidPrefix, Note};
 use dunlin_program::{sanitize_lines, tell};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
-use std::io::Write;
-use std::process::ExitCode;
-use std::str::FromStr;
+
+use crate::join::{Join, listen};
+use crate::names::TopicName;
+use crate::routers::{self, Routers};
+use crate::statistics::{AllTold, Statistics, misbehaviours};
 
 /// In so many other domains is looked at most: each takes threads and sockets.
 const MOST_DOMAINS: usize = 32;
@@ -196,11 +198,13 @@ fn note(note: &Note) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::time::{Duration, Instant};
+
     use clap::Parser;
     use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
     use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant};
-    use std::time::{Duration, Instant};
+
+    use super::*;
 
     #[derive(Parser)]
     struct Command {

@@ -1,16 +1,17 @@
 //! The page of `dunlin shapes --web`: what its WebSocket takes and tells, between two such programs, and with other vendors;
 //! the terminal of `dunlin shapes` with them too.
 
-use futures_util::{SinkExt, StreamExt};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
-use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};

@@ -1,14 +1,16 @@
 //! `dunlin shapes`.
 
-use crate::board::{Board, Settings, TOPICS};
-use crate::{terminal, web};
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use dunlin::{Config, DomainParticipant};
 use dunlin_program::Stop;
-use std::io::{IsTerminal, Write};
-use std::sync::Arc;
-use std::time::Duration;
+
+use crate::board::{Board, Settings, TOPICS};
+use crate::{terminal, web};
 
 /// Between two moves.
 pub(crate) const PERIOD: Duration = Duration::from_millis(40);

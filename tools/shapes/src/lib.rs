@@ -17,8 +17,9 @@ pub mod types {
 
 #[cfg(test)]
 mod tests {
-    use super::types::ShapeType;
     use dunlin::{cdr, xtypes};
+
+    use super::types::ShapeType;
 
     /// Cyclone DDS and dust_dds do not take a sequence of `octet` for one of `uint8`, which is what they have.
     #[test]

@@ -1,8 +1,7 @@
 //! Shapes in a terminal.
 
-use crate::board::{Board, Shape, View};
-use crate::cli::PERIOD;
-use crate::motion::BOARD;
+use std::sync::mpsc::{self, Receiver, TryRecvError};
+
 use anyhow::Result;
 use dunlin_program::{Stop, sanitize};
 use ratatui::Frame;
@@ -13,7 +12,10 @@ use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::canvas::{Canvas, Circle, Context, Line as Stroke, Rectangle};
 use ratatui::widgets::{Block, BorderType, Paragraph, Wrap};
-use std::sync::mpsc::{self, Receiver, TryRecvError};
+
+use crate::board::{Board, Shape, View};
+use crate::cli::PERIOD;
+use crate::motion::BOARD;
 
 /// Columns of the list beside the board.
 const LIST: u16 = 46;
@@ -153,10 +155,11 @@ fn list(view: &View) -> Vec<Line<'static>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::board::Entry;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
+
+    use super::*;
+    use crate::board::Entry;
 
     fn shape(topic: &str, color: &str, place: (i32, i32)) -> Shape {
         let (topic, color) = (topic.to_owned(), color.to_owned());

@@ -1,13 +1,14 @@
 //! `shape_main` ends within two seconds after SIGINT, also when nobody reads what it prints.
 #![cfg(unix)]
 
-use rustix::process::{Pid, Signal, kill_process};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 /// How long anything else may take.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,11 +1,12 @@
 //! Every line that `shape_main` prints, as a whole: options in, lines out, and no other line.
 #![cfg(unix)]
 
-use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 /// How long the lines of a case may take.
 const PATIENCE: Duration = Duration::from_secs(60);

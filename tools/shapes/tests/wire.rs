@@ -1,9 +1,10 @@
 //! What options of `shape_main` do on the wire, seen in a capture.
 #![cfg(unix)]
 
-use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 /// PID_PARTICIPANT_LEASE_DURATION and its length (RTPS 2.5 §9.6.2.2).
 const LEASE: [u8; 4] = [0x02, 0x00, 0x08, 0x00];

@@ -1,8 +1,9 @@
 //! The matrix of the table: for each policy of DDS 1.4 what shows its effect over the wire, its incompatibility, its change
 //! at run time or the refusal of that, and its effect under loss.
 
-use super::place;
 use std::collections::{BTreeMap, BTreeSet};
+
+use super::place;
 
 /// What each row has to show.
 pub const COLUMNS: [&str; 4] = ["effect", "incompatibility", "change", "loss"];

@@ -1,12 +1,14 @@
 //! `xtask/module_circles.toml`: the arrows that close circles today. Without them the modules of a crate have an order, so
 //! whatever closes another circle is a finding, and so is an entry that no circle needs any more: the list only shrinks.
 
-use super::graph::{circles, graph, shortest_circle};
-use super::modules::{Arrows, CRATES};
-use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::graph::{circles, graph, shortest_circle};
+use super::modules::{Arrows, CRATES};
 
 const FILE: &str = "xtask/module_circles.toml";
 /// Places named for each arrow of a finding.

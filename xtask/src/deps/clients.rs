@@ -2,10 +2,12 @@
 //! and themselves. That what they call is public the compiler checks, which compiles them outside of the crate too
 //! (`api/dunlin/tests/public_api_alone.rs`).
 
-use super::mentions::{Content, content};
-use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::mentions::{Content, content};
 
 /// Folders whose files are such modules, from `api/dunlin/src`.
 const CLIENTS: &[&str] = &["request_reply"];

@@ -1,9 +1,10 @@
 //! The folders are the layers. A crate may depend on crates of lower layers, or on crates listed
 //! before it in its own.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{DependencyKind, MetadataCommand};
-use std::path::Path;
 
 /// From the lowest up: folder, and the order of its crates where they may depend on each other.
 const LAYERS: &[(&str, &[&str])] = &[

@@ -1,10 +1,12 @@
 //! What a Rust source file says about other modules: its modules, the names that it defines and imports, and every path in it.
 
-use crate::functions::is_test;
-use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::{TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
+
+use crate::functions::is_test;
 
 /// A path as it is written, and its line.
 pub struct Mention {

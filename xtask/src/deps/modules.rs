@@ -1,10 +1,12 @@
 //! The modules of a crate, where the paths in them lead, and the arrows between siblings that follow.
 
-use super::mentions::{Content, Mention, content};
-use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::mentions::{Content, Mention, content};
 
 /// A crate whose modules are looked at, by its short name.
 pub struct Listed {

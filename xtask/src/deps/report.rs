@@ -1,10 +1,11 @@
 //! Arrows and circles as text.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
 use super::allow::is_listed;
 use super::graph::{circles, graph};
 use super::modules::Arrows;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 
 fn all(arrows: &Arrows) -> Vec<Vec<&str>> {
     circles(&graph(arrows.keys().map(|(from, to)| (from.as_str(), to.as_str()))))

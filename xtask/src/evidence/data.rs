@@ -1,11 +1,13 @@
 //! The files: what there is to prove, and what was seen.
 
-use super::{PROOFS, RECORDS};
-use anyhow::{Context, Result};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use super::{PROOFS, RECORDS};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,7 +1,8 @@
 //! The result of a run, out of what it printed.
 
-use super::page::thousands;
 use anyhow::{Result, bail};
+
+use super::page::thousands;
 
 /// For each of `wanted` the last line that contains it, or with a star behind it all such lines; for `tests` the sums over all
 /// test programs. A run that was long is not lost because it printed something else: that is said instead.

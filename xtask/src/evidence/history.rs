@@ -1,9 +1,10 @@
 //! What git knows, and the machine.
 
-use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use anyhow::{Context, Result, bail};
 
 /// The files that a record itself changes.
 const OWN: [&str; 2] = [":(exclude)docs/evidence.md", ":(exclude)docs/evidence/records.toml"];

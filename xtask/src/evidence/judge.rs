@@ -1,9 +1,10 @@
 //! Whether what was seen of a proof is enough, and young.
 
+use anyhow::Result;
+
 use super::LIMIT;
 use super::data::{Files, Proof, Record};
 use super::page::thousands;
-use anyhow::Result;
 
 pub struct Verdict {
     /// How old, and how much.

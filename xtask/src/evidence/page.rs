@@ -1,8 +1,9 @@
 //! The page.
 
+use std::fmt::Write;
+
 use super::data::{Files, Proof, Record};
 use super::{LIMIT, PROOFS, RECORDS};
-use std::fmt::Write;
 
 pub fn render(files: &Files) -> String {
     let mut out = format!(

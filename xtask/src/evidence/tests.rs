@@ -1,10 +1,11 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use super::data::{Files, Proof, Record};
 use super::history::History;
 use super::judge::judge;
 use super::{LIMIT, PAGE, PROOFS, RECORDS, check, fail, figures, findings, page, record};
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 fn proof(adds_up: bool, at_least: Option<u64>) -> Proof {
     Proof {

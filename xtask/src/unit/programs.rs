@@ -1,12 +1,14 @@
 //! The test programs of the workspace, and how each is run.
 
-use super::namespace;
-use anyhow::{Context, Result, bail};
-use cargo_metadata::{Artifact, Message, MetadataCommand, Package};
 use std::ffi::{OsStr, OsString};
 use std::io::{BufReader, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use cargo_metadata::{Artifact, Message, MetadataCommand, Package};
+
+use super::namespace;
 
 /// Those that take longest begin first, so that no long one is alone at the end.
 const LONGEST: [&str; 8] =

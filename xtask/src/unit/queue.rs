@@ -1,13 +1,15 @@
 //! Several programs at a time, one after the other taken from a list.
 
-use super::programs::Program;
-use anyhow::{Context, Result};
 use std::io::{Read, Seek};
 use std::process::Command;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use super::programs::Program;
 
 /// What became of a program.
 pub struct Outcome {

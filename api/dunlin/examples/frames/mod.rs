@@ -1,8 +1,9 @@
 //! The type of the frames and what Linux says about this process.
 #![allow(dead_code, reason = "each program uses a part")]
 
-use dunlin::DdsType;
 use std::fs;
+
+use dunlin::DdsType;
 
 /// Name of the topic.
 pub const TOPIC: &str = "Frames";

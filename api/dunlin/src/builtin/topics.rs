@@ -1,6 +1,8 @@
 //! The types of the built-in topics (DDS 1.4 §2.2.5), with members as in the standard's IDL. Kinds are the numbers of its
 //! enumerations: DURABILITY 0 to 3, LIVELINESS 0 to 2, RELIABILITY 1 and 2 on the wire but 0 and 1 here, as in the IDL.
 
+use std::fmt;
+
 use dunlin_core::{Duration, Guid, InstanceHandle};
 use dunlin_derive::DdsType;
 use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, ParticipantData};
@@ -9,7 +11,6 @@ use dunlin_qos::{
     OwnershipKind, PresentationAccessScope, ReliabilityKind, TopicQos, TypeConsistencyEnforcement,
     TypeConsistencyKind,
 };
-use std::fmt;
 
 /// Name of the topic with a sample for each other participant.
 pub const DCPS_PARTICIPANT: &str = "DCPSParticipant";

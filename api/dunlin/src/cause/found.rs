@@ -1,9 +1,10 @@
 //! Causes made of what discovery knows.
 
-use super::Cause;
-use crate::process::{ProcessInfo, who};
 use dunlin_core::{Guid, GuidPrefix, Locator};
 use dunlin_discovery::{Locators, ParticipantData, ParticipantState, Survey};
+
+use super::Cause;
+use crate::process::{ProcessInfo, who};
 
 /// Where a participant says that its endpoints receive.
 pub(crate) fn announced(survey: &Survey, prefix: GuidPrefix) -> Vec<Locator> {

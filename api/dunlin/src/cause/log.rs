@@ -1,11 +1,13 @@
 //! One warning for each cause, however often it is found.
 
-use super::Cause;
+use std::fmt::Display;
+
 use dunlin_cache::RejectReason;
 use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Misbehaviour, MonoTime};
 use dunlin_driver::{Again, Limiter};
 use dunlin_qos::DurabilityKind;
-use std::fmt::Display;
+
+use super::Cause;
 
 /// Remembers what was logged. Nothing of it is keyed by what others choose, so that they cannot fill it or the log.
 #[derive(Debug, Default)]

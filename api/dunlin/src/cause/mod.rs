@@ -3,13 +3,13 @@
 mod found;
 mod log;
 
-pub(crate) use found::announced;
-pub(crate) use log::WhyLog;
+use std::fmt;
 
 use dunlin_core::Locator;
 use dunlin_discovery::Mismatch;
 use dunlin_qos::PolicyId;
-use std::fmt;
+pub(crate) use found::announced;
+pub(crate) use log::WhyLog;
 
 /// What keeps datagrams of one participant from another one. The most certain is the greatest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

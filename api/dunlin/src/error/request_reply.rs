@@ -1,8 +1,9 @@
 //! Why requests and replies were not sent.
 
-use super::{WaitForError, WriteError};
 use dunlin_core::ReturnCode;
 use thiserror::Error;
+
+use super::{WaitForError, WriteError};
 
 crate::sentence::debug_is_sentence!(RequestError, ReplyError);
 

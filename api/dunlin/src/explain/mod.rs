@@ -5,13 +5,13 @@ mod others;
 mod survey;
 mod text;
 
+use dunlin_core::{Guid, InstanceHandle, VendorId};
 pub use note::Note;
 
 use crate::any::LocalEndpoint;
 use crate::cause::Cause;
 use crate::participant::DomainParticipant;
 use crate::process::ProcessInfo;
-use dunlin_core::{Guid, InstanceHandle, VendorId};
 
 /// What [`DomainParticipant::explain`] compares a local endpoint with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

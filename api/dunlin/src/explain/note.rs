@@ -1,10 +1,11 @@
 //! What keeps nobody apart, but may not be as one expects.
 
+use std::fmt;
+
 use dunlin_core::{Behaviour, GuidPrefix, Misbehaviour};
 use dunlin_discovery::DiscoveredWriter;
 use dunlin_engine::Misbehaved;
 use dunlin_qos::DurabilityKind;
-use std::fmt;
 
 /// Something worth knowing about a pair, whether it matches or not.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,9 +1,11 @@
 //! Whether two other participants can reach each other, as far as what they announce and what is seen from here shows.
 
-use crate::cause::Barrier;
+use std::net::IpAddr;
+
 use dunlin_core::{Locator, are_on_one_host};
 use dunlin_discovery::{EndpointLocators, Locators, ParticipantState};
-use std::net::IpAddr;
+
+use crate::cause::Barrier;
 
 /// An endpoint of another participant.
 #[derive(Clone, Copy)]

@@ -1,5 +1,11 @@
 //! From what the engine knows to explanations.
 
+use std::sync::Arc;
+
+use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, VendorId};
+use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, ParticipantState, Survey};
+use dunlin_engine::Misbehaved;
+
 use super::others::{self, Side};
 use super::{Against, EndpointInfo, Explanation, Note, Pair};
 use crate::any::sealed::Local;
@@ -8,10 +14,6 @@ use crate::participant::{DomainParticipant, ParticipantInner};
 use crate::process::ProcessInfo;
 use crate::reader_inner::ReaderInner;
 use crate::writer_inner::WriterInner;
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, VendorId};
-use dunlin_discovery::{DiscoveredReader, DiscoveredWriter, ParticipantState, Survey};
-use dunlin_engine::Misbehaved;
-use std::sync::Arc;
 
 /// Who has been known for less than this may yet answer.
 const TIME_TO_ANSWER: Duration = Duration::from_millis(400);

@@ -1,10 +1,12 @@
 //! Explanations as text.
 
+use std::fmt;
+
+use dunlin_core::Guid;
+
 use super::{EndpointInfo, Explanation, Pair};
 use crate::cause::Cause;
 use crate::process::who;
-use dunlin_core::Guid;
-use std::fmt;
 
 /// So many different pairs of one group are listed.
 const MOST_OF_GROUP: usize = 8;

@@ -1,5 +1,11 @@
 //! Setting the listener of a participant, creating entities with theirs, and calling it.
 
+use std::any::Any;
+use std::sync::Arc;
+
+use dunlin_cdr::DdsType;
+use dunlin_qos::{PublisherQos, SubscriberQos, TopicQos};
+
 use super::{DomainParticipantListener, PublisherListener, SubscriberListener, TopicListener};
 use super::{publisher, subscriber, topic};
 use crate::endpoint_qos::EntityQos;
@@ -11,10 +17,6 @@ use crate::status::StatusMask;
 use crate::subscriber::Subscriber;
 use crate::topic::{Topic, TopicInner};
 use crate::writer_inner::WriterInner;
-use dunlin_cdr::DdsType;
-use dunlin_qos::{PublisherQos, SubscriberQos, TopicQos};
-use std::any::Any;
-use std::sync::Arc;
 
 impl DomainParticipantBuilder {
     /// A listener that the participant has from the beginning. Participants that are made of a clone of this have the same.

@@ -1,13 +1,14 @@
 //! Setting the listener of a publisher, and calling it.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use super::PublisherListener;
 use crate::any::AnyDataWriter;
 use crate::publisher::Publisher;
 use crate::publisher_state::ErasedPublisherListener;
 use crate::status::StatusMask;
 use crate::writer_inner::WriterInner;
-use std::any::Any;
-use std::sync::Arc;
 
 impl Publisher {
     /// set_listener: it hears of what the writers' own listeners do not answer for. Replaces the previous one.

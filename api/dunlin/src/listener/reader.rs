@@ -1,12 +1,14 @@
 //! Setting the listener of a data reader, and calling it.
 
+use std::any::Any;
+use std::sync::Arc;
+
+use dunlin_cdr::TopicType;
+
 use super::DataReaderListener;
 use crate::reader::DataReader;
 use crate::reader_inner::{ErasedReaderListener, ReaderInner};
 use crate::status::StatusMask;
-use dunlin_cdr::TopicType;
-use std::any::Any;
-use std::sync::Arc;
 
 impl<T: TopicType> DataReader<T> {
     /// set_listener: replaces the previous listener, which may still be running on another thread when this returns. A closure `|reader| …` is a listener for

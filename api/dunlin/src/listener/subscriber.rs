@@ -1,13 +1,14 @@
 //! Setting the listener of a subscriber, and calling it.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use super::SubscriberListener;
 use crate::any::AnyDataReader;
 use crate::reader_inner::ReaderInner;
 use crate::status::StatusMask;
 use crate::subscriber::Subscriber;
 use crate::subscriber_state::ErasedSubscriberListener;
-use std::any::Any;
-use std::sync::Arc;
 
 impl Subscriber {
     /// set_listener: it hears of what the readers' own listeners do not answer for, and with DATA_ON_READERS in the mask of

@@ -1,12 +1,14 @@
 //! Setting the listener of a topic, and calling it.
 
+use std::any::Any;
+use std::sync::Arc;
+
+use dunlin_cdr::TopicType;
+
 use super::TopicListener;
 use crate::any::AnyTopic;
 use crate::status::StatusMask;
 use crate::topic::{ErasedTopicListener, Topic, TopicInner};
-use dunlin_cdr::TopicType;
-use std::any::Any;
-use std::sync::Arc;
 
 impl<T: TopicType> Topic<T> {
     /// set_listener, for INCONSISTENT_TOPIC: replaces the previous listener.

@@ -1,12 +1,14 @@
 //! Setting the listener of a data writer, and calling it.
 
+use std::any::Any;
+use std::sync::Arc;
+
+use dunlin_cdr::TopicType;
+
 use super::DataWriterListener;
 use crate::status::StatusMask;
 use crate::writer::DataWriter;
 use crate::writer_inner::{ErasedWriterListener, WriterInner};
-use dunlin_cdr::TopicType;
-use std::any::Any;
-use std::sync::Arc;
 
 impl<T: TopicType> DataWriter<T> {
     /// set_listener: replaces the previous listener, which may still be running on another thread when this returns.

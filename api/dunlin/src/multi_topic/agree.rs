@@ -100,8 +100,9 @@ impl Agreement {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin_cdr::{DdsType, description};
+
+    use super::*;
 
     mod one {
         use super::DdsType;

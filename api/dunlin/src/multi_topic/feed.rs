@@ -1,11 +1,8 @@
 //! From the readers of the joined topics to the reader of the rows.
 
-use super::MultiTopicInner;
-use super::join::{Change, Join, Row};
-use super::side::Side;
-use crate::mutex::lock;
-use crate::reader_inner::{ErasedReaderListener, ReaderInner, TopicSource};
-use crate::status::StatusMask;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, Weak};
+
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{CachedSample, InstanceState, RejectReason, Selection};
 use dunlin_cdr::DecodeOptions;
@@ -13,8 +10,13 @@ use dunlin_core::{InstanceHandle, WallTime};
 use dunlin_engine::{Event, WriteRequest};
 use dunlin_qos::DataReaderQos;
 use dunlin_rtps::ChangeKind;
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, Weak};
+
+use super::MultiTopicInner;
+use super::join::{Change, Join, Row};
+use super::side::Side;
+use crate::mutex::lock;
+use crate::reader_inner::{ErasedReaderListener, ReaderInner, TopicSource};
+use crate::status::StatusMask;
 
 /// What the threads that bring samples share.
 struct Shared {

@@ -1,10 +1,12 @@
 //! The join itself: the latest values of each topic's instances, and the rows they make.
 
-use super::plan::Plan;
-use super::side::Octets;
+use std::collections::{BTreeMap, BTreeSet};
+
 use dunlin_core::{InstanceHandle, WallTime};
 use dunlin_dynamic::Value;
-use std::collections::{BTreeMap, BTreeSet};
+
+use super::plan::Plan;
+use super::side::Octets;
 
 /// Most rows that are kept in mind, see [`Join::saw`].
 pub(super) const MOST_ROWS: usize = 65_536;

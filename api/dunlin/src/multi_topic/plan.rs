@@ -1,13 +1,15 @@
 //! From a topic expression to what is read of each topic, what joins them, and what a row is made of.
 
+use std::sync::Arc;
+
+use dunlin_cdr::{Representation, Step, StructureDescription, TypeDescription, TypeKind, TypeRef};
+use dunlin_dynamic::{DynamicData, DynamicType, Value};
+use dunlin_filter::{FieldPath, Selected, Selection};
+
 use super::agree::{are_same, holds};
 use super::side::{Side, Visit, structure, type_of};
 use crate::error::MultiTopicError;
 use crate::topic::TopicInner;
-use dunlin_cdr::{Representation, Step, StructureDescription, TypeDescription, TypeKind, TypeRef};
-use dunlin_dynamic::{DynamicData, DynamicType, Value};
-use dunlin_filter::{FieldPath, Selected, Selection};
-use std::sync::Arc;
 
 /// How rows are made.
 pub(crate) struct Plan {

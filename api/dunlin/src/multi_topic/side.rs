@@ -1,15 +1,17 @@
 //! One of the joined topics: what is read of its samples.
 
-use crate::error::MultiTopicError;
-use crate::topic::TopicInner;
+use std::any::Any;
+use std::sync::Arc;
+
 use dunlin_cdr::{
     CdrError, DecodeOptions, Decoder, Encoder, Endianness, Limits, Located, Representation, Step,
     StructureDescription, TypeDescription, TypeKind, TypeRef,
 };
 use dunlin_dynamic::{DynamicType, MemberShape, Shape, TypeView, Value};
 use dunlin_filter::FieldPath;
-use std::any::Any;
-use std::sync::Arc;
+
+use crate::error::MultiTopicError;
+use crate::topic::TopicInner;
 
 /// One of the joined topics.
 pub(crate) struct Side {

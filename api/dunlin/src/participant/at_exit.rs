@@ -2,12 +2,13 @@
 //! holds handles. The others hear of it, and get what was written, as if the last handle had been dropped (RTPS 2.5
 //! §8.5.3.2.2: a participant that leaves says so). Deleting is left to those who drop: no instance is unregistered.
 
-use crate::mutex::lock;
-use crate::participant::ParticipantInner;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, Once, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::mutex::lock;
+use crate::participant::ParticipantInner;
 
 /// How long listeners that run, and then readers that have not acknowledged everything, are waited for.
 const PATIENCE: Duration = Duration::from_secs(1);

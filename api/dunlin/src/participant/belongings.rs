@@ -1,5 +1,11 @@
 //! The publishers and subscribers of a participant, the QoS of those to come, and handles (DDS 1.4 §2.2.2.2.1).
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+use dunlin_core::{EntityId, EntityKind, Guid, InstanceHandle};
+use dunlin_qos::{PublisherQos, SubscriberQos, TopicQos};
+
 use super::ParticipantInner;
 use crate::error::CreateEntityError;
 use crate::mutex::lock;
@@ -7,10 +13,6 @@ use crate::publisher_state::PublisherState;
 use crate::reader_inner::ReaderInner;
 use crate::subscriber_state::SubscriberState;
 use crate::writer_inner::WriterInner;
-use dunlin_core::{EntityId, EntityKind, Guid, InstanceHandle};
-use dunlin_qos::{PublisherQos, SubscriberQos, TopicQos};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, Weak};
 
 /// The kind of topics in entity ids: one of those that vendors may choose (RTPS 2.5 §9.3.1.2).
 const TOPIC_KIND: u8 = 0x45;

@@ -1,5 +1,13 @@
 //! What a participant is made of.
 
+use std::sync::{Arc, Mutex};
+
+use dunlin_config::Config;
+use dunlin_core::DomainId;
+use dunlin_driver::{Session, Threads};
+use dunlin_qos::DomainParticipantQos;
+use dunlin_transport::{Together, Transport};
+
 use super::at_exit::Presence;
 use super::belongings::Contents;
 use super::registry;
@@ -14,12 +22,6 @@ use crate::qos_cell::QosCell;
 use crate::statistics::Statistics;
 use crate::status::StatusMask;
 use crate::types::RegisteredTypes;
-use dunlin_config::Config;
-use dunlin_core::DomainId;
-use dunlin_driver::{Session, Threads};
-use dunlin_qos::DomainParticipantQos;
-use dunlin_transport::{Together, Transport};
-use std::sync::{Arc, Mutex};
 
 /// Settings of a participant before it joins its domain: [`DomainParticipant::builder`], then any of the settings in any order,
 /// then [`build`](Self::build).

@@ -3,6 +3,16 @@
 //! An event only says what to look at. Published is what discovery knows at that moment, so that events which overtake
 //! each other on two threads leave nothing behind.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Weak};
+
+use dunlin_buf::SharedBytes;
+use dunlin_cdr::{DdsType, Representation, TypeSupportOf};
+use dunlin_core::{Guid, GuidPrefix, InstanceHandle, Now};
+use dunlin_engine::{Event, Output, Participant, WriteRequest};
+use dunlin_qos::{DataReaderQos, TopicQos};
+use dunlin_rtps::ChangeKind;
+
 use super::ParticipantInner;
 use crate::builtin::{
     DCPS_PARTICIPANT, DCPS_PUBLICATION, DCPS_SUBSCRIPTION, DCPS_TOPIC, DcpsParticipant, DcpsPublication,
@@ -12,14 +22,6 @@ use crate::mutex::lock;
 use crate::reader_inner::{ReaderInner, TopicSource};
 use crate::subscriber_state::SubscriberState;
 use crate::topic::TopicInner;
-use dunlin_buf::SharedBytes;
-use dunlin_cdr::{DdsType, Representation, TypeSupportOf};
-use dunlin_core::{Guid, GuidPrefix, InstanceHandle, Now};
-use dunlin_engine::{Event, Output, Participant, WriteRequest};
-use dunlin_qos::{DataReaderQos, TopicQos};
-use dunlin_rtps::ChangeKind;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Weak};
 
 /// The built-in subscriber.
 type Builtin = SubscriberState<ReaderInner>;

@@ -1,8 +1,9 @@
 //! Writers that send past the daemon of their host.
 
-use super::ParticipantInner;
 use dunlin_config::DirectWrite;
 use dunlin_qos::{DataWriterQos, PolicyId, UnsupportedPolicy};
+
+use super::ParticipantInner;
 
 impl ParticipantInner {
     /// Whether a writer can send past the daemon if it shall.

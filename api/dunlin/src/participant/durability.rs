@@ -1,13 +1,15 @@
 //! DURABILITY TRANSIENT and PERSISTENT (DDS 1.4 §2.2.3.4): whether somebody keeps samples when their writer is gone.
 
+use std::sync::Arc;
+
+use dunlin_core::{Duration, Guid, GuidPrefix};
+use dunlin_discovery::ParticipantData;
+use dunlin_qos::{Durability, DurabilityKind, Property, UnsupportedPolicy};
+
 use super::{DomainParticipant, ParticipantInner};
 use crate::builtin::PublicationBuiltinTopicData;
 use crate::delivered_history::DeliveredHistory;
 use crate::error::WaitForError;
-use dunlin_core::{Duration, Guid, GuidPrefix};
-use dunlin_discovery::ParticipantData;
-use dunlin_qos::{Durability, DurabilityKind, Property, UnsupportedPolicy};
-use std::sync::Arc;
 
 /// The kind of a service that keeps samples, in its [`ServiceMark`](dunlin_qos::ServiceMark).
 const DURABILITY: &str = "durability";

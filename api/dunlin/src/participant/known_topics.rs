@@ -1,8 +1,9 @@
 //! The topics of a participant, by name.
 
-use crate::topic::TopicInner;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
+
+use crate::topic::TopicInner;
 
 /// Topics that were created. A name outlives its topics, so that the engine can be told when no topic has it.
 #[derive(Default)]

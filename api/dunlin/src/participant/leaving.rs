@@ -1,16 +1,18 @@
 //! The end of writers and of their participant (DDS 1.4 §2.2.2.4.1.6 delete_datawriter, §2.2.2.2.2.3 delete_participant): who
 //! waits for readers that have not acknowledged everything.
 
-use super::ParticipantInner;
-use crate::error::WaitForError;
-use crate::signal::block_until;
-use dunlin_core::Duration;
-use dunlin_driver::machine::{Machine, deadline};
-use dunlin_engine::{MOST_CLOSING_WRITERS, WriterSlot};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
+
+use dunlin_core::Duration;
+use dunlin_driver::machine::{Machine, deadline};
+use dunlin_engine::{MOST_CLOSING_WRITERS, WriterSlot};
+
+use super::ParticipantInner;
+use crate::error::WaitForError;
+use crate::signal::block_until;
 
 /// How long a writer that was deleted goes on sending to readers that have not acknowledged everything.
 const LINGER: Duration = Duration::from_secs(1);

@@ -1,8 +1,9 @@
 //! Participants without threads of the library.
 
+use dunlin_core::Duration;
+
 use super::DomainParticipant;
 use crate::error::PumpError;
-use dunlin_core::Duration;
 
 impl DomainParticipant {
     /// Does on this thread what threads of the library do for other participants: receives, sends what is due, calls listeners.

@@ -1,9 +1,11 @@
 //! The participants of this process, and the QoS of those to come: what the factory has (DDS 1.4 §2.2.2.2.2).
 
+use std::sync::{Arc, Mutex, Weak};
+
+use dunlin_qos::{DomainParticipantFactoryQos, DomainParticipantQos};
+
 use super::ParticipantInner;
 use crate::mutex::lock;
-use dunlin_qos::{DomainParticipantFactoryQos, DomainParticipantQos};
-use std::sync::{Arc, Mutex, Weak};
 
 static PARTICIPANTS: Mutex<Vec<Weak<ParticipantInner>>> = Mutex::new(Vec::new());
 static DEFAULT_QOS: Mutex<Option<DomainParticipantQos>> = Mutex::new(None);

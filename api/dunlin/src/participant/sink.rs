@@ -1,5 +1,14 @@
 //! From the events of the engine to the entities they concern.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+
+use dunlin_core::{EntityId, Guid, Misbehaviour};
+use dunlin_discovery::DiscoveryProblem;
+use dunlin_driver::{EventSink, machine};
+use dunlin_engine::Event;
+use dunlin_qos::{DurabilityKind, ReliabilityKind};
+
 use super::ParticipantInner;
 use crate::cause::{Cause, WhyLog};
 use crate::mutex::lock;
@@ -7,13 +16,6 @@ use crate::reader_inner::ReaderInner;
 use crate::signal::Signal;
 use crate::topic::TopicInner;
 use crate::writer_inner::WriterInner;
-use dunlin_core::{EntityId, Guid, Misbehaviour};
-use dunlin_discovery::DiscoveryProblem;
-use dunlin_driver::{EventSink, machine};
-use dunlin_engine::Event;
-use dunlin_qos::{DurabilityKind, ReliabilityKind};
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
 /// Entities by id. Weak, so that an event never keeps an entity alive that the application dropped.
 #[derive(Default)]

@@ -1,14 +1,16 @@
 //! What topics need of their participant, and the way back to it.
 
+use std::any::Any;
+use std::sync::Arc;
+
+use dunlin_cdr::TopicType;
+use dunlin_qos::{Durability, TopicQos};
+
 use super::{DomainParticipant, ParticipantInner};
 use crate::content_filter::ContentFilteredTopic;
 use crate::error::{CreateEntityError, SetQosError};
 use crate::mutex::lock;
 use crate::topic::{Topic, TopicFactory, TopicInner};
-use dunlin_cdr::TopicType;
-use dunlin_qos::{Durability, TopicQos};
-use std::any::Any;
-use std::sync::Arc;
 
 impl TopicFactory for ParticipantInner {
     fn check_enabled(&self) -> Result<(), CreateEntityError> {

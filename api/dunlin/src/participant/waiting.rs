@@ -1,10 +1,11 @@
 //! Threads that wait for a change of this participant or of its entities.
 
+use dunlin_core::Duration;
+
 use super::{DomainParticipant, ParticipantInner};
 use crate::activity::Activity;
 use crate::error::WaitForError;
 use crate::signal::{Signal, block_until};
-use dunlin_core::Duration;
 
 impl ParticipantInner {
     /// Blocks until `done`, which becomes true with a raise of `signal`.

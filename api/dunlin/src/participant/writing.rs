@@ -1,12 +1,14 @@
 //! What writers, and the readers of replies, need of their participant.
 
-use super::ParticipantInner;
-use crate::error::WriteError;
+use std::sync::Arc;
+
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Duration, Guid, InstanceHandle, SampleIdentity, SequenceNumber, WallTime};
 use dunlin_driver::{CannotWait, WriteWait};
 use dunlin_engine::{ReaderSlot, WriteError as Refused, WriteRequest, WriterSlot};
-use std::sync::Arc;
+
+use super::ParticipantInner;
+use crate::error::WriteError;
 
 fn refusal(refused: Refused, cannot_wait: Option<CannotWait>, max_blocking_time: Duration) -> WriteError {
     match refused {

@@ -1,8 +1,10 @@
 //! The readers of the topics that a multi-topic joins, behind the reader of its rows (DDS 1.4 §2.2.2.3.4).
 
-use super::ReaderInner;
-use dunlin_qos::{DataReaderQos, TimeBasedFilter};
 use std::sync::Arc;
+
+use dunlin_qos::{DataReaderQos, TimeBasedFilter};
+
+use super::ReaderInner;
 
 impl ReaderInner {
     /// Those behind this reader; none of one that is not of a multi-topic, or not enabled.

@@ -1,11 +1,13 @@
 //! What a reader reads: a topic, perhaps with a filter, or the rows that a join of several topics yields.
 
+use std::sync::Arc;
+
+use dunlin_qos::DataReaderQos;
+
 use super::ReaderInner;
 use crate::content_filter::FilteredTopicInner;
 use crate::derived_topic::DerivedTopic;
 use crate::topic::TopicInner;
-use dunlin_qos::DataReaderQos;
-use std::sync::Arc;
 
 /// One whose readers get what they show from readers of the topics that it is made of.
 pub(crate) trait JoinedTopic: DerivedTopic {

@@ -1,12 +1,14 @@
 //! Which requests wait, and the replies that have come to them.
 
-use super::{RequestError, lock};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
 use dunlin::{
     Activity, AnyDataWriter, DataReader, DdsType, Duration, InstanceHandle, Sample, SampleIdentity,
     SequenceNumber, WaitForError,
 };
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex};
+
+use super::{RequestError, lock};
 
 /// A reply to a request.
 #[derive(Clone, Debug)]

@@ -36,12 +36,9 @@ mod book;
 mod replier;
 mod requester;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 pub use book::{PendingRequest, Reply, RequesterStats};
-pub use replier::{Replier, ReplierStats, Request, RequestId};
-pub use requester::Requester;
-
-pub use dunlin::{ReplyError, RequestError};
-
 // By the names that applications use: these files are also compiled outside of the crate, where nothing else can be named
 // (`api/dunlin/tests/public_api_alone.rs`).
 use dunlin::qos::{DataReaderQos, DataWriterQos, TopicQos};
@@ -49,7 +46,9 @@ use dunlin::{
     Activity, CreateEntityError, DataReader, DataWriter, DdsType, DomainParticipant, Duration, Guid, Topic,
     WaitForError,
 };
-use std::sync::{Mutex, MutexGuard, PoisonError};
+pub use dunlin::{ReplyError, RequestError};
+pub use replier::{Replier, ReplierStats, Request, RequestId};
+pub use requester::Requester;
 
 /// Samples that each writer and reader of a service holds at most.
 const MAX_SAMPLES: i32 = 1024;

@@ -1,13 +1,15 @@
 //! The side that answers.
 
-use super::{CreateError, Ends, Half, ReplyError, Service, lock, reader_qos, topic_of, writer_qos};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
 use dunlin::qos::{PublisherQos, SubscriberQos};
 use dunlin::{
     CreateEntityError, DataReader, DataWriter, DdsType, DomainParticipant, Duration, Guid, RawSample,
     SampleIdentity, WaitForError, WriteError, WriteParams,
 };
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+
+use super::{CreateError, Ends, Half, ReplyError, Service, lock, reader_qos, topic_of, writer_qos};
 
 /// Names a request, for the reply.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

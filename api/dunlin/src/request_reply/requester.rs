@@ -1,13 +1,15 @@
 //! The side that asks.
 
-use super::book::{Book, PendingRequest, Reply, RequesterStats, reply_of};
-use super::{CreateError, Ends, Half, RequestError, Service, reader_qos, topic_of, writer_qos};
+use std::sync::Arc;
+
 use dunlin::qos::{PublisherQos, SubscriberQos};
 use dunlin::{
     CreateEntityError, DataReader, DataWriter, DdsType, DomainParticipant, Duration, Guid, InstanceHandle,
     RawSample, SampleIdentity, SequenceNumber, WaitForError, WriteParams,
 };
-use std::sync::Arc;
+
+use super::book::{Book, PendingRequest, Reply, RequesterStats, reply_of};
+use super::{CreateError, Ends, Half, RequestError, Service, reader_qos, topic_of, writer_qos};
 
 /// Replies that one look into the cache takes.
 const BATCH: usize = 64;

@@ -188,8 +188,9 @@ pub(crate) fn ending(ended: Result<Result<(), Error>, Box<dyn Any + Send>>) -> E
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::*;
     use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+    use super::*;
 
     fn thread(program: impl FnOnce() -> Result<(), Error> + Send + 'static) -> Baton {
         Baton::start("test", Waker::noop().clone(), Box::new(program)).unwrap()

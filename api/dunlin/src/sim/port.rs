@@ -296,8 +296,9 @@ impl<H: PortHost> Sockets for SimPort<H> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::*;
     use std::time::Duration;
+
+    use super::*;
 
     #[test]
     fn configuration_keys_without_effect_in_the_simulation_are_refused() {

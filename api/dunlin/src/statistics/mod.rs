@@ -19,9 +19,10 @@
 
 mod state;
 
-use crate::builtin::BuiltinTopicKey;
 use dunlin_derive::DdsType;
 pub(crate) use state::{State, Statistics};
+
+use crate::builtin::BuiltinTopicKey;
 
 /// Name of the topic.
 pub const STATISTICS_TOPIC: &str = "DunlinStatistics";

@@ -1,9 +1,10 @@
 //! What a participant remembers of those who subscribe to its statistics.
 
-use dunlin_core::{Duration, Guid, MonoTime, Now};
-use dunlin_engine::{Output, Participant, WriterSlot};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
+
+use dunlin_core::{Duration, Guid, MonoTime, Now};
+use dunlin_engine::{Output, Participant, WriterSlot};
 
 /// What a participant has for those who watch it.
 pub(crate) struct Statistics {

@@ -1,16 +1,18 @@
 //! Changes that are serialized, on their way into the engine (DDS 1.4 §2.2.2.4.2.7, §2.2.2.4.2.11, §2.2.2.4.2.13).
 
-use super::WriterInner;
-use crate::error::WriteError;
-use crate::mutex::lock;
-use crate::signal::when;
-use crate::write_params::WriteParams;
+use std::sync::Arc;
+
 use dunlin_buf::SharedBytes;
 use dunlin_core::{InstanceHandle, SampleIdentity, SequenceNumber};
 use dunlin_driver::WriteWait;
 use dunlin_engine::{WriteRequest, WriterSlot};
 use dunlin_rtps::ChangeKind;
-use std::sync::Arc;
+
+use super::WriterInner;
+use crate::error::WriteError;
+use crate::mutex::lock;
+use crate::signal::when;
+use crate::write_params::WriteParams;
 
 /// A change of an instance, serialized.
 pub(crate) struct Prepared {

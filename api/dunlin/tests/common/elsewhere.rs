@@ -2,7 +2,13 @@
 //! may announce what Dunlin's own driver never does, as other vendors can.
 #![allow(dead_code, reason = "each test uses its part")]
 
-use crate::common::{Reading, eventually};
+use std::io::IoSliceMut;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicData};
 use dunlin_buf::SharedBytes;
 use dunlin_core::{GuidPrefix, Locator, MonoTime, Now, WallTime, domain_ports};
@@ -10,12 +16,8 @@ use dunlin_engine::{
     EndpointLocators, Locators, Output, Participant, ParticipantConfig, ReaderSpec, WriterSpec,
 };
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
-use std::io::IoSliceMut;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::os::fd::AsRawFd;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+
+use crate::common::{Reading, eventually};
 
 pub struct Elsewhere {
     engine: Participant,

@@ -5,8 +5,6 @@ pub mod processes;
 #[cfg(target_os = "linux")]
 pub mod survivors;
 
-use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant};
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::pin;
@@ -14,6 +12,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
+
+use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
+use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant};
 
 /// A type, and others of its name that it cannot be read as.
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]

@@ -1,9 +1,10 @@
 //! Processes that share memory: the others are this program again, with a role.
 
-use dunlin::{Config, DomainParticipant};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
+
+use dunlin::{Config, DomainParticipant};
 
 const ROLE: &str = "DUNLIN_TEST_ROLE";
 

@@ -1,12 +1,13 @@
 //! Processes that stay while others are killed. Each writes into a file how far it is: what is under test cannot say so.
 
-use super::eventually;
-use super::processes::Other;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use super::eventually;
+use super::processes::Other;
 
 /// The longest that anybody may stand still because others die: half of their lease, so whoever waits for its end is found.
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(1);

@@ -1,7 +1,5 @@
 //! Built-in topics as ordinary readers, discovered data, and what is ignored.
 
-use crate::common::{self, eventually};
-use crate::support::*;
 use dunlin::qos::*;
 use dunlin::sim::Sim;
 use dunlin::{
@@ -10,6 +8,9 @@ use dunlin::{
     DcpsParticipant, DcpsPublication, DcpsSubscription, DcpsTopic, DdsType, DomainParticipant, EntityError,
     InstanceHandle, InstanceState, StateMasks, ViewState, WaitSet,
 };
+
+use crate::common::{self, eventually};
+use crate::support::*;
 
 /// Takes what is there: with data, or else the end of an instance.
 fn take<T: DdsType>(reader: &DataReader<T>) -> Vec<(InstanceHandle, Option<T>, InstanceState)> {

@@ -1,9 +1,10 @@
 //! What a policy that changed at run time does from then on.
 
-use crate::support::*;
 use dunlin::qos::*;
 use dunlin::sim::Sim;
 use dunlin::{Config, Duration, InstanceState};
+
+use crate::support::*;
 
 fn millis(n: i64) -> Duration {
     Duration::from_millis(n)

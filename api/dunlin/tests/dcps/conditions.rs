@@ -1,11 +1,12 @@
 //! The status condition of each entity (DDS 1.4 §2.2.2.1.1.8, §2.2.2.1.9).
 
-use crate::support::*;
 use dunlin::qos::*;
 use dunlin::{
     DomainParticipant, DomainParticipantFactory, InstanceHandle, SampleStateMask, StateMasks,
     StatusCondition, StatusMask, ViewStateMask, WaitError, WaitSet,
 };
+
+use crate::support::*;
 
 /// Its condition, how it is deleted, and whether a status of it has changed.
 struct Entity<'a> {

@@ -1,10 +1,12 @@
 //! What listeners given at creation do with the publisher while the writer is created: it knows the writer already.
 
-use crate::support::*;
+use std::sync::{Arc, Mutex};
+
 use dunlin::qos::*;
 use dunlin::sim::{Node, Sim};
 use dunlin::{DataReader, DataWriter, DataWriterListener, MatchedStatus, Publisher, StatusMask};
-use std::sync::{Arc, Mutex};
+
+use crate::support::*;
 
 /// What to do with a writer that has a reader.
 struct Does<F>(F);

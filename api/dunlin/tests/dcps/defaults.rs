@@ -1,11 +1,12 @@
 //! The default QoS of factories (`*_QOS_DEFAULT`), and the QoS of the built-in subscriber.
 
-use crate::support::*;
 use dunlin::qos::*;
 use dunlin::{
     DomainParticipant, FoundTopic, PARTICIPANT_QOS_DEFAULT, PUBLISHER_QOS_DEFAULT, ReturnCode,
     SUBSCRIBER_QOS_DEFAULT, TOPIC_QOS_DEFAULT,
 };
+
+use crate::support::*;
 
 #[test]
 fn topics_publishers_and_subscribers_are_created_with_the_default_of_the_moment() {

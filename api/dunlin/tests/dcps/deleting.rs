@@ -1,11 +1,12 @@
 //! What keeps entities from being deleted, and what is left of what is.
 
-use crate::support::*;
 use dunlin::qos::*;
 use dunlin::{
     DdsType, EntityError, ExpressionError, ReadError, ReturnCode, SampleStateMask, StateMasks, StatusMask,
     WaitSet,
 };
+
+use crate::support::*;
 
 #[test]
 fn conditions_keep_their_reader_until_they_are_deleted() {

@@ -1,13 +1,15 @@
 //! QoS that threads set while others enable the entity or its children: what is announced is what `qos` says afterwards.
 
-use crate::common::{self, eventually};
-use crate::support::{Reading, secs};
+use std::sync::Barrier;
+use std::thread;
+
 use dunlin::qos::{
     DataReaderQos, DataWriterQos, PresentationAccessScope, PublisherQos, SubscriberQos, TopicQos,
 };
 use dunlin::{DomainParticipant, ReturnCode, SetQosError};
-use std::sync::Barrier;
-use std::thread;
+
+use crate::common::{self, eventually};
+use crate::support::{Reading, secs};
 
 const ROUNDS: u8 = 60;
 

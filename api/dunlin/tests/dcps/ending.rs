@@ -1,15 +1,17 @@
 //! What readers see of the instances of a writer that ends: DDS 1.4 §2.2.2.4.1.6 delete_datawriter, §2.2.3.21
 //! WRITER_DATA_LIFECYCLE.
 
-use crate::support::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+
 use dunlin::qos::*;
 use dunlin::sim::{Context, Node, Sim, Task};
 use dunlin::{
     AnyDataWriter, DataReader, DataWriter, DdsType, DomainParticipant, Duration, InstanceHandle,
     InstanceState, MatchedStatus, Publisher, PublisherListener, StatusMask, Topic, WriteError,
 };
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+
+use crate::support::*;
 
 fn matched(sim: &mut Sim, w: &Writing, r: &Reads) {
     let met = || w.writer.matched_subscriptions().len() == 1 && r.reader.matched_publications().len() == 1;

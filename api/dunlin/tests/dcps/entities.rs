@@ -1,13 +1,14 @@
 //! Look-up, containment, deletion, default QoS, handles, the factory.
 
-use crate::common::{self, eventually};
-use crate::support::*;
 use dunlin::qos::*;
 use dunlin::sim::Sim;
 use dunlin::{
     CreateEntityError, DomainParticipant, DomainParticipantFactory, EntityError, FoundTopic, Guid,
     InstanceHandle, ReadError, ReturnCode, StatusMask, WaitSet, WriteError,
 };
+
+use crate::common::{self, eventually};
+use crate::support::*;
 
 #[test]
 fn entities_are_looked_up_by_topic() {

@@ -1,13 +1,15 @@
 //! Samples from one participant to another. The program says what is between them: real sockets on the loopback interface, or
 //! another transport.
 
-use crate::common::{self, Fixture, Track, eventually, track};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use dunlin::qos::{DataReaderQos, DataWriterQos};
 use dunlin::{
     Duration, InstanceHandle, InstanceState, ReturnCode, StateMasks, StatusMask, WaitSet, WriteError,
 };
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::common::{self, Fixture, Track, eventually, track};
 
 fn reliable() -> (DataWriterQos, DataReaderQos) {
     (DataWriterQos::default().reliable().keep_all(), DataReaderQos::default().reliable().keep_all())

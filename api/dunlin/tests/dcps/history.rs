@@ -1,9 +1,10 @@
 //! wait_for_historical_data (DDS 1.4 §2.2.2.5.3.17) where the history does not come.
 
-use crate::support::*;
 use dunlin::qos::*;
 use dunlin::sim::{Node, Sim};
 use dunlin::{DataReader, DataWriter, DdsType, Duration, MultiTopic, ReturnCode, WaitForError};
+
+use crate::support::*;
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 struct Label {

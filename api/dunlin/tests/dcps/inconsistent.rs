@@ -1,10 +1,12 @@
 //! INCONSISTENT_TOPIC of topics with and without endpoints (DDS 1.4 §2.2.4.1): once for each endpoint of another participant.
 
-use crate::support::*;
+use std::sync::{Arc, Mutex};
+
 use dunlin::qos::*;
 use dunlin::sim::{Node, Result, Sim};
 use dunlin::{DdsType, DomainParticipant, Topic, TopicListener};
-use std::sync::{Arc, Mutex};
+
+use crate::support::*;
 
 /// Not to be read as a [`Reading`].
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]

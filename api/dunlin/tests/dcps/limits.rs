@@ -1,10 +1,11 @@
 //! RESOURCE_LIMITS of a writer (DDS 1.4 §2.2.2.4.2.11): a write waits where acknowledgements make room, and is refused at
 //! once where only the application could.
 
-use crate::support::*;
 use dunlin::qos::{DataReaderQos, DataWriterQos};
 use dunlin::sim::{Node, Sim};
 use dunlin::{DataWriter, Duration, ReturnCode, WriteError};
+
+use crate::support::*;
 
 /// Two of them are over before a reader that does not answer counts as inactive.
 const BLOCKING: Duration = Duration::from_secs(1);

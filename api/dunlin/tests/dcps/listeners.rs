@@ -1,14 +1,16 @@
 //! Which listener hears what (DDS 1.4 §2.2.4.2.3).
 
-use crate::common::{self, eventually};
-use crate::support::*;
+use std::sync::{Arc, Mutex};
+
 use dunlin::qos::*;
 use dunlin::{
     AnyDataReader, AnyDataWriter, AnyTopic, DataReader, DataReaderListener, DataWriter, DataWriterListener,
     IncompatibleQosStatus, InconsistentTopicStatus, MatchedStatus, PublisherListener, StatusMask, Subscriber,
     SubscriberListener, TopicListener,
 };
-use std::sync::{Arc, Mutex};
+
+use crate::common::{self, eventually};
+use crate::support::*;
 
 /// Writes down who heard what.
 #[derive(Clone)]

@@ -1,8 +1,9 @@
 //! What keeps a manual writer alive: DDS 1.4 §2.2.3.11, what its application does, and not that it is heard.
 
-use crate::support::*;
 use dunlin::qos::*;
 use dunlin::sim::{Node, Sim};
+
+use crate::support::*;
 
 const LEASE: dunlin::Duration = secs(2);
 

@@ -1,13 +1,15 @@
 //! Waiting until somebody is there: `wait_for_readers` and `wait_for_writers`.
 
-use crate::support::*;
+use std::sync::{Arc, Mutex};
+
 use dunlin::qos::*;
 use dunlin::sim::Sim;
 use dunlin::{
     DataReader, DataWriter, DataWriterListener, DomainParticipant, Duration, MatchedStatus, ReturnCode,
     StatusMask, WaitForError,
 };
-use std::sync::{Arc, Mutex};
+
+use crate::support::*;
 
 const fn millis(n: i64) -> Duration {
     Duration::from_millis(n)

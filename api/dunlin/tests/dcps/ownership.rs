@@ -1,9 +1,10 @@
 //! EXCLUSIVE OWNERSHIP (DDS 1.4 §2.2.3.9): what makes the owner of an instance give way, over the simulated network.
 
-use crate::support::*;
 use dunlin::Duration;
 use dunlin::qos::*;
 use dunlin::sim::{Node, Sim};
+
+use crate::support::*;
 
 /// A strong and a weak writer on nodes of their own, and a reader.
 struct Contest {

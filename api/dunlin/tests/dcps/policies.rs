@@ -1,12 +1,13 @@
 //! What each policy does over the wire, under loss where that matters.
 
-use crate::support::*;
 use dunlin::qos::*;
 use dunlin::sim::{Node, Sim};
 use dunlin::{
     DataReader, DomainParticipant, Duration, InstanceState, PublisherListener, ReturnCode,
     SampleRejectedReason, StateMasks, StatusMask, WallTime, WriteError,
 };
+
+use crate::support::*;
 
 fn millis(n: i64) -> Duration {
     Duration::from_millis(n)

@@ -1,6 +1,8 @@
 //! Who is told of each status, whatever listeners there are, and whether that resets it (DDS 1.4 §2.2.4.2.3, §2.2.4.2.1).
 
-use crate::support::*;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake};
+
 use dunlin::qos::*;
 use dunlin::sim::{Node, Sim};
 use dunlin::{
@@ -9,8 +11,8 @@ use dunlin::{
     LivelinessChangedStatus, LivelinessLostStatus, MatchedStatus, PublisherListener, SampleLostStatus,
     SampleRejectedStatus, StatusMask, Subscriber, SubscriberListener, TopicListener, WaitSet,
 };
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Wake};
+
+use crate::support::*;
 
 type Heard = Arc<Mutex<Vec<(&'static str, StatusMask)>>>;
 

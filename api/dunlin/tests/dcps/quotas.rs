@@ -1,9 +1,10 @@
 //! What participants may make the readers of others keep where RESOURCE_LIMITS say nothing (DDS 1.4 §2.2.3.19).
 
-use crate::support::*;
 use dunlin::qos::*;
 use dunlin::sim::{Node, Sim};
 use dunlin::{Config, DataReader, DomainParticipant, SampleRejectedReason};
+
+use crate::support::*;
 
 fn config(key: &str, value: &str) -> Config {
     let mut config = Config::default();

@@ -1,11 +1,12 @@
 //! Writing and reading by instance, by state and one by one (DDS 1.4 §2.2.2.4.2, §2.2.2.5.3), over the simulated network.
 
-use crate::support::*;
 use dunlin::{
     DataReader, InstanceHandle, InstanceState, InstanceStateMask, ReadError, ReturnCode, Sample, SampleState,
     SampleStateMask, StateMasks, StatusMask, ViewState, ViewStateMask, WaitError, WaitSet, WallTime,
     WriteError,
 };
+
+use crate::support::*;
 
 const NOBODY: InstanceHandle = InstanceHandle([7; 16]);
 

@@ -1,7 +1,6 @@
 //! What operations say of entities that were deleted, and of those that are not enabled yet (DDS 1.4 §2.2.1.1,
 //! §2.2.2.1.1.7).
 
-use crate::support::*;
 use dunlin::qos::*;
 use dunlin::sim::{Node, Sim};
 use dunlin::{
@@ -9,6 +8,8 @@ use dunlin::{
     InstanceHandle, PARTICIPANT_QOS_DEFAULT, PUBLISHER_QOS_DEFAULT, ReturnCode, SUBSCRIBER_QOS_DEFAULT,
     StateMasks, StatusMask, TOPIC_QOS_DEFAULT, WallTime,
 };
+
+use crate::support::*;
 
 /// Names of operations and what they return.
 type Answers = Vec<(&'static str, Option<ReturnCode>)>;

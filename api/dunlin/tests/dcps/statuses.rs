@@ -1,7 +1,8 @@
 //! Counts of each status and their changes (DDS 1.4 §2.2.4.1): reading a status or telling a listener of it sets the changes
 //! to zero.
 
-use crate::support::*;
+use std::sync::{Arc, Mutex};
+
 use dunlin::qos::*;
 use dunlin::sim::{Node, Sim};
 use dunlin::{
@@ -9,7 +10,8 @@ use dunlin::{
     IncompatibleQosStatus, InstanceHandle, LivelinessChangedStatus, LivelinessLostStatus, MatchedStatus,
     SampleLostStatus, SampleRejectedReason, SampleRejectedStatus, StatusMask,
 };
-use std::sync::{Arc, Mutex};
+
+use crate::support::*;
 
 /// Writes down what it is told; each change is zero when it asks itself.
 #[derive(Clone, Default)]

@@ -1,8 +1,9 @@
 //! Two nodes of a stage, and what most tests create on them.
 
+use std::error::Error;
+
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant, Duration, Publisher, Subscriber, Topic};
-use std::error::Error;
 
 pub use crate::stage::{Node, Sim, join};
 

@@ -1,9 +1,10 @@
 //! What decides where policies leave it open: equal strength, equal source timestamps; and no delay at all.
 
-use crate::support::*;
 use dunlin::qos::*;
 use dunlin::sim::{Node, Sim};
 use dunlin::{DataReader, DataWriter, Duration, WallTime};
+
+use crate::support::*;
 
 /// Two writers of one participant, of which the first has the lower GUID, and a reader.
 fn two(writer_qos: &DataWriterQos, reader_qos: &DataReaderQos) -> (Sim, Node, [Writing; 2], Reads) {

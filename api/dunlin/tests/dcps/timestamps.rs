@@ -1,8 +1,9 @@
 //! Source timestamps that no message can carry (DDS 1.4 §2.2.2.4.2.12 write_w_timestamp: BAD_PARAMETER; RTPS 2.5 §9.3.2.1).
 
-use crate::support::*;
 use dunlin::qos::*;
 use dunlin::{ReturnCode, WallTime, WriteError};
+
+use crate::support::*;
 
 /// The first nanosecond of the second of which seconds since 1970 do not fit 32 bits.
 const TOO_LATE: WallTime = WallTime((1 << 32) * 1_000_000_000);

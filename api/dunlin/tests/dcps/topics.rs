@@ -1,14 +1,16 @@
 //! Several topics of one name in a participant (DDS 1.4 §2.2.2.2.1.5 create_topic, §2.2.2.2.1.6 delete_topic, §2.2.2.2.1.11
 //! find_topic).
 
-use crate::support::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
 use dunlin::qos::{DataReaderQos, DataWriterQos, SubscriberQos, TopicQos};
 use dunlin::{
     AnyTopic, CreateEntityError, EntityError, FoundTopic, InconsistentTopicStatus, ReturnCode, StatusMask,
     Topic, TopicListener,
 };
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use crate::support::*;
 
 #[test]
 fn topics_of_one_name_have_their_own_qos_and_are_deleted_on_their_own() {

@@ -1,13 +1,14 @@
 //! A transport that an application might write: a link in memory that keeps the order of messages and whose frames have 100 octets.
 
-use dunlin::transport::{
-    BufPool, Channel, Datagram, Locator, LocatorKind, Locators, Outbox, Path, RecvMode, SendMode, SendReport,
-    SharedBytes, Transport, closed,
-};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+
+use dunlin::transport::{
+    BufPool, Channel, Datagram, Locator, LocatorKind, Locators, Outbox, Path, RecvMode, SendMode, SendReport,
+    SharedBytes, Transport, closed,
+};
 
 /// Kind of locators of a link.
 const LINK: LocatorKind = LocatorKind(0x0244_4CEE);

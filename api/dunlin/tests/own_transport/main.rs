@@ -18,13 +18,14 @@ mod topics;
 #[path = "../common/mod.rs"]
 mod usual;
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
 use dunlin::qos::{DataReaderQos, DataWriterQos};
 use dunlin::{Config, CreateParticipantError, DomainParticipant};
 use dunlin_transport::conformance;
 use dunlin_transport::memory::MemoryNetwork;
 use link::Link;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
 
 /// What the tests share, with participants on a link in place of the loopback interface.
 mod common {

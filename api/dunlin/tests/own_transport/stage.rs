@@ -1,12 +1,14 @@
 //! The stage of the DCPS tests on links: each has one, its nodes are names for those who join it, and time is what it is. Waiting for
 //! some time is waiting until everything has arrived that was sent meanwhile.
 
-use super::link::Link;
-use super::usual::eventually;
-use dunlin::{Config, CreateParticipantError, DomainParticipant, Duration};
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::sync::Arc;
+
+use dunlin::{Config, CreateParticipantError, DomainParticipant, Duration};
+
+use super::link::Link;
+use super::usual::eventually;
 
 thread_local! {
     /// The link of the node that runs.

@@ -1,10 +1,12 @@
 //! LATENCY_BUDGET (DDS 1.4 §2.2.3.8) and bursts: several samples in one datagram.
 
-use crate::support::*;
+use std::sync::{Arc, Mutex};
+
 use dunlin::qos::{DataReaderQos, DataWriterQos, PolicyId};
 use dunlin::sim::{Node, Result, Sim};
 use dunlin::{Config, DataReader, DataWriter, Duration, StatusMask};
-use std::sync::{Arc, Mutex};
+
+use crate::support::*;
 
 fn budget(duration: Duration) -> DataWriterQos {
     writer_qos().latency_budget(duration)

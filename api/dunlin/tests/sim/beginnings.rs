@@ -1,10 +1,11 @@
 //! No lost beginnings: what a reliable keep-all writer writes after its PUBLICATION_MATCHED reaches that reader, also a
 //! volatile one that has not discovered the writer yet.
 
-use crate::support::*;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::sim::{Delay, Node, PathConfig, Result, Sim};
 use dunlin::{DataReader, DataWriter, DomainParticipant};
+
+use crate::support::*;
 
 fn volatile() -> (DataWriterQos, DataReaderQos) {
     (DataWriterQos::default().reliable().keep_all(), DataReaderQos::default().reliable().keep_all())

@@ -1,9 +1,10 @@
 //! DURABILITY_SERVICE at the writer (DDS 1.4 §2.2.3.5): what late joiners get, apart from HISTORY.
 
-use crate::support::*;
 use dunlin::qos::{DataReaderQos, DataWriterQos, DurabilityService, HistoryKind, PolicyId, TopicQos};
 use dunlin::sim::{Result, Sim};
 use dunlin::{DataReader, DataWriter, ReturnCode};
+
+use crate::support::*;
 
 fn service(depth: i32) -> DurabilityService {
     DurabilityService { history_depth: depth, ..DurabilityService::default() }

@@ -1,11 +1,12 @@
 //! Participants and topics that are created disabled (DDS 1.4 §2.2.2.1.1.7 enable, §2.2.3.20 ENTITY_FACTORY).
 
-use crate::support::*;
 use dunlin::qos::{
     DomainParticipantQos, DurabilityKind, OwnershipKind, PublisherQos, SubscriberQos, TopicQos, UserData,
 };
 use dunlin::sim::{Result, Sim};
 use dunlin::{CreateEntityError, DomainParticipant, ReturnCode, StatusMask};
+
+use crate::support::*;
 
 #[test]
 fn a_disabled_participant_is_silent_and_deaf_until_it_is_enabled() {

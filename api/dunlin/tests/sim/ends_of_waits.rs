@@ -1,9 +1,10 @@
 //! Whoever waits for an entity that is deleted meanwhile hears of it.
 
-use crate::support::*;
 use dunlin::request_reply::{Replier, RequestError, Requester, Service};
 use dunlin::sim::{Node, Result, Sim, Task};
 use dunlin::{DomainParticipant, DomainParticipantFactory, Duration, FindTopicError, WaitForError};
+
+use crate::support::*;
 
 type Client = Requester<Reading, Reading>;
 type Server = Replier<Reading, Reading>;

@@ -1,9 +1,10 @@
 //! Readers that show every change: what services pass on is what happened, in its order.
 
-use crate::support::*;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, ServiceMark, SubscriberQos, TopicQos};
 use dunlin::sim::{Node, Result};
 use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant, InstanceState, SampleIdentity};
+
+use crate::support::*;
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 struct Track {

@@ -1,13 +1,15 @@
 //! Nodes that crash, stand still or are cut off, and programs that fail.
 
-use crate::support::*;
+use std::sync::{Arc, Mutex};
+
 use dunlin::qos::{DataReaderQos, DataWriterQos, LivelinessKind};
 use dunlin::sim::{Cause, Node, Result, Sim, seeds};
 use dunlin::{
     DataReader, DataReaderListener, Duration, InstanceState, LivelinessChangedStatus, StateMasks, StatusMask,
     WaitSet,
 };
-use std::sync::{Arc, Mutex};
+
+use crate::support::*;
 
 #[test]
 fn a_node_that_crashes_is_missed_and_comes_back_as_another() {

@@ -1,10 +1,11 @@
 //! Content filters on nested members and elements of sequences: what a reader excludes is not sent to it, and what arrives is the same
 //! whoever evaluates.
 
-use crate::support::*;
 use dunlin::qos::{PublisherQos, SubscriberQos, TopicQos};
 use dunlin::sim::{Result, Sim};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant};
+
+use crate::support::*;
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 struct Place {

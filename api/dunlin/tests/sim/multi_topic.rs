@@ -1,11 +1,13 @@
 //! Multi-topics over a network that loses: natural joins on members of any kind, rows with parts of any kind, and what becomes
 //! of rows when a part changes or ends.
 
-use crate::support::*;
+use std::collections::{BTreeMap, BTreeSet};
+
 use dunlin::qos::{DataReaderQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::sim::{Node, Result, Sim};
 use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant, InstanceState, MultiTopic, Sample, Topic};
-use std::collections::{BTreeMap, BTreeSet};
+
+use crate::support::*;
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 #[dds(nested)]

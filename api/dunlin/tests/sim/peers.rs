@@ -1,15 +1,17 @@
 //! What matched endpoints have shown, endpoints that belong together, and a reader whose data one part of the program takes: what
 //! request and reply, services and bindings build on.
 
-use crate::support::*;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::sim::{Node, Result, Sim};
 use dunlin::{
     Activity, DataReader, DataWriter, DomainParticipant, EntityId, NotMatched, SampleStateMask, StateMasks,
     StatusMask, SubscriberListener, WaitForError,
 };
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
+
+use crate::support::*;
 
 fn reliable_writer(node: &Node, participant: &DomainParticipant) -> Result<DataWriter<Reading>> {
     node.run(|| {

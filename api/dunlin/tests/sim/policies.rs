@@ -1,9 +1,10 @@
 //! ENTITY_FACTORY of the participant, and DURABILITY without a service (DDS 1.4 §2.2.3.20, §2.2.3.4).
 
-use crate::support::*;
 use dunlin::qos::{DomainParticipantQos, DurabilityKind, PolicyId, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::sim::{Result, Sim};
 use dunlin::{Config, CreateEntityError, DomainParticipant, ReturnCode};
+
+use crate::support::*;
 
 #[test]
 fn entities_not_autoenabled_are_not_announced_until_enable() {

@@ -1,11 +1,13 @@
 //! Every policy of writers and readers (DDS 1.4 §2.2.3): what stands against a match is told on both sides under loss, and what
 //! changes at run time is taken over or refused.
 
-use crate::support::*;
+use std::collections::BTreeSet;
+
 use dunlin::qos::*;
 use dunlin::sim::{Result, Sim};
 use dunlin::{Against, DataReader, DataWriter, DomainParticipant, Duration, ReturnCode};
-use std::collections::BTreeSet;
+
+use crate::support::*;
 
 fn w() -> DataWriterQos {
     DataWriterQos::default().reliable()

@@ -1,6 +1,10 @@
 //! PRESENTATION (DDS 1.4 §2.2.3.6): coherent sets and ordered access, of a topic and of a group.
 
-use crate::support::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use PresentationAccessScope::{Group, Topic};
 use dunlin::qos::{
     DataReaderQos, DataWriterQos, PolicyId, PresentationAccessScope, PublisherQos, SubscriberQos, TopicQos,
 };
@@ -9,11 +13,8 @@ use dunlin::{
     DataReader, DataWriter, DomainParticipant, GroupAccessError, InstanceHandle, Publisher, ReadError,
     ReturnCode, StateMasks, Subscriber,
 };
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use PresentationAccessScope::{Group, Topic};
+use crate::support::*;
 
 mod writers;
 

@@ -1,10 +1,11 @@
 //! QoS profiles of the configuration and of other implementations: entities that are made of them, and what others see.
 
-use crate::support::*;
 use dunlin::config::{Config, Import, Profiles};
 use dunlin::qos::{HistoryKind, TopicQos};
 use dunlin::sim::{Node, Result, Sim};
 use dunlin::{DataReader, DataWriter, DomainParticipant, Publisher, Subscriber};
+
+use crate::support::*;
 
 const OURS: &str = r#"
 [profile.common.writer]

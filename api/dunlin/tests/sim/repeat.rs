@@ -1,11 +1,13 @@
 //! The same seed gives the same run, and what fails says how to see it again.
 
-use crate::support::*;
-use dunlin::StatusMask;
-use dunlin::sim::{Cause, Sim, seeds};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
+
+use dunlin::StatusMask;
+use dunlin::sim::{Cause, Sim, seeds};
+
+use crate::support::*;
 
 /// A bit of everything; what it leaves behind, and the hash of its trace.
 fn run(seed: u64) -> (Vec<u32>, u64) {

@@ -1,10 +1,11 @@
 //! Types that allow one data representation alone (DDS-XTypes 1.3 §7.3.1.2.1.12 `@data_representation`).
 
-use crate::support::*;
-use crate::types::reads;
 use dunlin::qos::*;
 use dunlin::sim::Sim;
 use dunlin::{CreateEntityError, DdsType, DomainParticipant};
+
+use crate::support::*;
+use crate::types::reads;
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 #[dds(name = "Value")]

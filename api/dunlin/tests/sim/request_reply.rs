@@ -1,10 +1,11 @@
 //! Requests and replies: whoever waited for the service gets an answer, whatever the network and the order of things.
 
-use crate::support::*;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::request_reply::{PendingRequest, Replier, ReplyError, Request, RequestError, Requester, Service};
 use dunlin::sim::{Context, Delay, Node, PathConfig, Result, Sim};
 use dunlin::{Config, CreateEntityError, DdsType, DomainParticipant, StatusMask, WaitForError};
+
+use crate::support::*;
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 struct Numbers {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::support::{millis, secs};
 use dunlin::qos::{
     DataReaderQos, DataWriterQos, DestinationOrderKind, PublisherQos, ReliabilityKind, SubscriberQos,
     TopicQos,
 };
 use dunlin::sim::{Node, PathConfig, Result, Sim};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, InstanceState};
+
+use crate::support::{millis, secs};
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 struct Value {

@@ -1,14 +1,16 @@
 //! Samples as octets: keys, identities and instance states survive a service that knows the type at run time, or its name alone.
 
-use crate::support::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use dunlin::qos::*;
 use dunlin::sim::{Node, Result, Sim};
 use dunlin::{
     AnyDataReader, AnyDataWriter, DataReader, DataWriter, DdsType, DomainParticipant, DynamicType,
     InstanceState, Sample, SerializedData, StateMasks, StatusMask, Topic, TopicType, WriteError, WriteParams,
 };
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::support::*;
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 struct Track {

@@ -1,7 +1,9 @@
 //! What services stand on besides octets and identities: acknowledgment when something is stored, history for one reader, marks, and
 //! durability that somebody provides.
 
-use crate::support::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use dunlin::qos::{
     DataReaderQos, DataWriterQos, DurabilityKind, PublisherQos, ServiceMark, SubscriberQos, TopicQos,
 };
@@ -10,8 +12,8 @@ use dunlin::{
     Against, Config, DataReader, DataWriter, DdsType, DomainParticipant, Note, ReadError, ReturnCode,
     SampleIdentity, WaitForError, WriteError, WriteParams,
 };
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::support::*;
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 struct Track {

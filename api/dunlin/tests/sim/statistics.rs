@@ -1,11 +1,13 @@
 //! Statistics on demand, `docs/statistics.md`.
 
-use crate::support::*;
+use std::collections::BTreeMap;
+
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::sim::{Result, Sim};
 use dunlin::statistics::{EntityStatistics, STATISTICS_TOPIC};
 use dunlin::{Config, DataReader, DataWriter, DomainParticipant, Guid, InstanceState, Sample, WriterStats};
-use std::collections::BTreeMap;
+
+use crate::support::*;
 
 type Told = BTreeMap<Guid, EntityStatistics>;
 

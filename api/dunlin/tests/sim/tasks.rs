@@ -1,10 +1,12 @@
 //! Nodes as async tasks.
 
-use crate::support::*;
-use dunlin::sim::{Sim, seeds};
-use dunlin::{GuardCondition, StateMasks, StatusMask, WaitError, WaitForError, WaitSet, WriteError};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
+
+use dunlin::sim::{Sim, seeds};
+use dunlin::{GuardCondition, StateMasks, StatusMask, WaitError, WaitForError, WaitSet, WriteError};
+
+use crate::support::*;
 
 #[test]
 fn a_lossy_network_loses_nothing_and_keeps_the_order() {

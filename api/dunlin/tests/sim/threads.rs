@@ -1,10 +1,12 @@
 //! Nodes as threads with blocking calls, of which exactly one runs at a time.
 
-use crate::support::*;
-use dunlin::sim::{Context, Result, Sim};
-use dunlin::{DataReader, GuardCondition, StateMasks, WaitError, WaitForError, WaitSet, WriteError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+
+use dunlin::sim::{Context, Result, Sim};
+use dunlin::{DataReader, GuardCondition, StateMasks, WaitError, WaitForError, WaitSet, WriteError};
+
+use crate::support::*;
 
 /// Nothing in here knows of a simulation.
 fn blocking_display(count: usize) -> Result<Vec<u32>> {

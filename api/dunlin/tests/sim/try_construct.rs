@@ -1,10 +1,12 @@
 //! What becomes of values that a reader's type cannot hold (DDS-XTypes 1.3 §7.3.1.2.1.14).
 
-use crate::support::*;
-use crate::types::{lossy, reads, xcdr2};
+use std::collections::BTreeMap;
+
 use dunlin::cdr::{BoundedString, idl};
 use dunlin::{Config, DdsType, DomainParticipant, qos::*};
-use std::collections::BTreeMap;
+
+use crate::support::*;
+use crate::types::{lossy, reads, xcdr2};
 
 mod wide {
     use super::*;

@@ -1,6 +1,5 @@
 //! Types of different versions meet: what is announced, asked for, compared, refused and read.
 
-use crate::support::*;
 use dunlin::cdr::PrimitiveKind;
 use dunlin::cdr::annotation::{
     Annotation, Applied, Parameter, ParameterType, Part, TypeAnnotations, Value as Said, Verbatim,
@@ -12,6 +11,8 @@ use dunlin::{
     Against, Config, DataReader, DataWriter, DdsType, DomainParticipant, DynamicData, DynamicType,
     Explanation, FoundTopic, InconsistentTopicStatus, TypeDiscovery, Value,
 };
+
+use crate::support::*;
 
 mod old {
     use super::*;

@@ -1,9 +1,10 @@
 //! Policies whose other tests run without loss: the same where a fifth of all datagrams is lost.
 
-use crate::support::*;
 use dunlin::qos::*;
 use dunlin::sim::Result;
 use dunlin::{DataReader, DomainParticipant};
+
+use crate::support::*;
 
 fn numbers(reader: &DataReader<Reading>) -> Vec<u32> {
     let taken = reader.take(1000).expect("no condition");

@@ -1,9 +1,10 @@
 //! TRANSPORT_PRIORITY (DDS 1.4 §2.2.3.15) as order among what waits of several writers: the order of datagrams on the wire.
 
-use crate::support::*;
 use dunlin::qos::{DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::sim::Sim;
 use dunlin::{DataReader, DataWriter, DomainParticipant, Duration, Publisher};
+
+use crate::support::*;
 
 /// What the writers write, in the order in which they were made and write.
 const NOTES: [(&str, i32); 4] =

@@ -1,11 +1,12 @@
 //! Samples that stay serialized, of a type known at run time, over a network that loses.
 
-use crate::support::*;
 use dunlin::qos::*;
 use dunlin::sim::{Result, Sim};
 use dunlin::{
     DataReader, DataWriter, DdsType, DomainParticipant, DynamicType, InstanceState, SharedView, TopicType,
 };
+
+use crate::support::*;
 
 /// What the writer has.
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]

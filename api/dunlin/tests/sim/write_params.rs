@@ -1,7 +1,6 @@
 //! What services say of the samples that they write: original and related identity, source time, the only reader; and readers that
 //! drop what they have had.
 
-use crate::support::*;
 use dunlin::qos::{
     DataReaderQos, DataWriterQos, DestinationOrderKind, DurabilityKind, PublisherQos, SubscriberQos, TopicQos,
 };
@@ -10,6 +9,8 @@ use dunlin::{
     Config, DataReader, DataWriter, DdsType, DomainParticipant, Guid, InstanceState, ReturnCode, Sample,
     SampleIdentity, SequenceNumber, WallTime, WriteError, WriteParams,
 };
+
+use crate::support::*;
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 struct Track {

@@ -6,10 +6,11 @@ mod tls;
 #[path = "../common/mod.rs"]
 mod usual;
 
+use std::os::fd::RawFd;
+
 use dunlin::qos::{DataReaderQos, DataWriterQos};
 use dunlin::{Config, DomainParticipant};
 use nix::sys::socket::{Shutdown, SockaddrIn, getpeername, getsockname, shutdown};
-use std::os::fd::RawFd;
 use usual::{domain, eventually, reader_in, track, writer_in};
 
 /// What the tests share, with participants on TCP in place of UDP.

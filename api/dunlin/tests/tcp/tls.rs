@@ -1,11 +1,13 @@
 //! TLS by configuration alone.
 
-use super::{config, exchanges, refusal};
-use crate::usual::{domain, eventually};
-use dunlin::DomainParticipant;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::path::Path;
 use std::sync::Mutex;
+
+use dunlin::DomainParticipant;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+
+use super::{config, exchanges, refusal};
+use crate::usual::{domain, eventually};
 
 /// Writes an authority, and a certificate for loopback with its key; the keys of the configuration that name them.
 fn files(folder: &Path, name: &str) -> Vec<(&'static str, String)> {

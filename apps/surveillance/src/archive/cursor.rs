@@ -1,11 +1,13 @@
 //! The pictures of one camera, one after the other.
 
-use super::{Archive, Place};
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use dunlin::cdr::{Limits, from_payload};
 use dunlin_recorder::file::Chunk;
 use dunlin_video::dds::VideoFrame;
-use std::collections::BTreeSet;
+
+use super::{Archive, Place};
 
 /// How far back a picture is looked for that can be decoded by itself, in nanoseconds.
 const BACK: i64 = 30_000_000_000;

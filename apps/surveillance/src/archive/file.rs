@@ -1,11 +1,13 @@
 //! One recording.
 
-use super::cursor::camera_of;
-use anyhow::{Context, Result};
-use dunlin_recorder::file::{Chunk, ChunkPlace, Ending, Recording};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+
+use anyhow::{Context, Result};
+use dunlin_recorder::file::{Chunk, ChunkPlace, Ending, Recording};
+
+use super::cursor::camera_of;
 
 /// Cameras of one file that are noted.
 const CAMERAS: usize = 256;

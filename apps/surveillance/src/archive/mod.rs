@@ -5,14 +5,15 @@
 mod cursor;
 mod file;
 
-pub use cursor::{Cursor, Picture, Step};
-
-use crate::messages::Recorded;
-use anyhow::Result;
-use dunlin_recorder::file::Chunk;
-use file::Shelved;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+pub use cursor::{Cursor, Picture, Step};
+use dunlin_recorder::file::Chunk;
+use file::Shelved;
+
+use crate::messages::Recorded;
 
 /// Recordings that are open for reading, beside the present one.
 const OPEN: usize = 8;

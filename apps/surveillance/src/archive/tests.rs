@@ -1,10 +1,12 @@
 //! Recordings made here, as a recorder makes them.
 
-use super::*;
+use std::fs::File;
+
 use dunlin::cdr::{Representation, to_payload};
 use dunlin_recorder::file::{Compression, RecordingWriter};
 use dunlin_video::dds::{VideoEncoding, VideoFrame};
-use std::fs::File;
+
+use super::*;
 
 const SECOND: i64 = 1_000_000_000;
 

@@ -1,13 +1,15 @@
 //! What a monitor asks the recorder for.
 
-use super::earlier::Earlier;
-use crate::messages::{Answer, Ask, Outcome, Recorded, SERVICE, Wish};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
 use anyhow::{Context, Result, bail};
 use dunlin::DomainParticipant;
 use dunlin::request_reply::{Requester, Service};
 use dunlin_program::Stop;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+
+use super::earlier::Earlier;
+use crate::messages::{Answer, Ask, Outcome, Recorded, SERVICE, Wish};
 
 /// Between two requests of a monitor whose user does nothing: the recorder forgets who is silent for ten seconds.
 const PERIOD: Duration = Duration::from_secs(2);

@@ -1,14 +1,16 @@
 //! Earlier pictures, as they come for this monitor.
 
-use crate::messages::{EARLIER, EarlierPicture, partition_of};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
 use anyhow::{Context, Result};
 use dunlin::qos::{DataReaderQos, SubscriberQos, TopicQos};
 use dunlin::{DataReader, DomainParticipant, StateMasks, WaitSet};
 use dunlin_program::Stop;
 use dunlin_video::view::hub::Hub;
 use dunlin_video::view::{Received, WriterId};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+
+use crate::messages::{EARLIER, EarlierPicture, partition_of};
 
 /// How long one look for pictures takes.
 const LOOK: dunlin::Duration = dunlin::Duration::from_millis(100);

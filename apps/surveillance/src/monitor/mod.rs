@@ -4,7 +4,9 @@ mod client;
 mod earlier;
 mod server;
 
-use crate::cli::Monitor;
+use std::net::TcpListener;
+use std::sync::Arc;
+
 use anyhow::{Context, Result};
 use client::Client;
 use dunlin::DomainParticipant;
@@ -15,8 +17,8 @@ use dunlin_video::view::ReaderSettings;
 use dunlin_video::view::hub::Hub;
 use dunlin_video::view::run::{Limits, pump};
 use earlier::Earlier;
-use std::net::TcpListener;
-use std::sync::Arc;
+
+use crate::cli::Monitor;
 
 /// Shows pictures until it is told to stop.
 ///

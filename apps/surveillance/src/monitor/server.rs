@@ -1,7 +1,8 @@
 //! The page of a monitor.
 
-use super::client::Client;
-use crate::messages::Outcome;
+use std::net::TcpListener;
+use std::sync::Arc;
+
 use anyhow::{Context, Result};
 use axum::Router;
 use axum::extract::{Query, State, WebSocketUpgrade};
@@ -12,9 +13,10 @@ use dunlin_program::page::{self, Server};
 use dunlin_video::view::hub::Hub;
 use dunlin_video::view::server::PLAYER;
 use dunlin_video::view::session;
-use std::net::TcpListener;
-use std::sync::Arc;
 use tokio::sync::Semaphore;
+
+use super::client::Client;
+use crate::messages::Outcome;
 
 const POLICY: &str = "default-src 'self'; img-src 'self' blob: data:; frame-ancestors 'none'";
 /// Requests to the recorder at a time: further ones are answered "busy".

@@ -8,17 +8,18 @@ mod quota;
 mod requests;
 mod session;
 
-pub use playback::Files;
-pub use quota::Quota;
-
-use crate::messages::Recorded;
-use anyhow::{Context, Result};
-use dunlin::DomainParticipant;
-use dunlin_program::Stop;
 use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+
+use anyhow::{Context, Result};
+use dunlin::DomainParticipant;
+use dunlin_program::Stop;
+pub use playback::Files;
+pub use quota::Quota;
+
+use crate::messages::Recorded;
 
 /// Accepted requests that wait for the thread of pictures.
 const QUEUE: usize = 64;

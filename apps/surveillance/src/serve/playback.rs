@@ -1,19 +1,21 @@
 //! The thread of pictures.
 
-use super::quota::{Bucket, Quota, Stopped};
-use super::session::{Session, Turn, Wanted};
-use super::{Order, Shared};
-use crate::archive::Archive;
-use crate::messages::{EARLIER, EarlierPicture};
-use anyhow::{Context, Result};
-use dunlin::qos::TopicQos;
-use dunlin::{DomainParticipant, Topic};
-use dunlin_program::Stop;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use dunlin::qos::TopicQos;
+use dunlin::{DomainParticipant, Topic};
+use dunlin_program::Stop;
+
+use super::quota::{Bucket, Quota, Stopped};
+use super::session::{Session, Turn, Wanted};
+use super::{Order, Shared};
+use crate::archive::Archive;
+use crate::messages::{EARLIER, EarlierPicture};
 
 /// Between two looks at the files.
 const LOOK: Duration = Duration::from_millis(250);

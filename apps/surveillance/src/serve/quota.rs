@@ -111,8 +111,9 @@ impl Gate {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::time::Duration;
+
+    use super::*;
 
     #[test]
     fn a_bucket_gives_its_rate() {

@@ -1,15 +1,17 @@
 //! The thread that answers requests. It reads no file and waits for nobody.
 
-use super::quota::{Gate, Quota};
-use super::{Order, Shared, State};
-use crate::messages::{Answer, Ask, Outcome, SERVICE, Wish, check_name};
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, TrySendError};
+use std::time::Instant;
+
 use anyhow::{Context, Result};
 use dunlin::DomainParticipant;
 use dunlin::request_reply::{Replier, Service};
 use dunlin_program::Stop;
-use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, TrySendError};
-use std::time::Instant;
+
+use super::quota::{Gate, Quota};
+use super::{Order, Shared, State};
+use crate::messages::{Answer, Ask, Outcome, SERVICE, Wish, check_name};
 
 /// How long one look for requests takes.
 const LOOK: dunlin::Duration = dunlin::Duration::from_millis(100);
@@ -136,9 +138,10 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::{Receiver, sync_channel};
+
     use super::*;
     use crate::messages::Recorded;
-    use std::sync::mpsc::{Receiver, sync_channel};
 
     fn desk(quota: Quota, queue: usize) -> (Desk, Receiver<Order>) {
         let shared = Arc::<Shared>::default();

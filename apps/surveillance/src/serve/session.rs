@@ -1,12 +1,14 @@
 //! What one monitor gets.
 
-use super::quota::Bucket;
-use crate::archive::{Archive, Cursor, Picture, Step};
-use crate::messages::{EarlierPicture, partition_of};
+use std::time::{Duration, Instant};
+
 use anyhow::{Context, Result};
 use dunlin::qos::{DataRepresentationId, DataWriterQos, PublisherQos};
 use dunlin::{DataWriter, DomainParticipant, Topic};
-use std::time::{Duration, Instant};
+
+use super::quota::Bucket;
+use crate::archive::{Archive, Cursor, Picture, Step};
+use crate::messages::{EarlierPicture, partition_of};
 
 /// A monitor that is silent for so long has gone.
 const LEASE: Duration = Duration::from_secs(10);

@@ -4,13 +4,12 @@
 mod reader;
 mod writer;
 
-#[cfg(feature = "view")]
-pub use reader::FrameReader;
-pub use writer::FrameWriter;
-
 use anyhow::{Context, Result};
 use dunlin::qos::TopicQos;
 use dunlin::{DdsType, DomainParticipant, Topic};
+#[cfg(feature = "view")]
+pub use reader::FrameReader;
+pub use writer::FrameWriter;
 
 use crate::frame::{Encoding, Frame};
 

@@ -3,12 +3,12 @@
 use anyhow::{Context, Result};
 use dunlin::qos::{DataRepresentationId, DataWriterQos, PublisherQos, ResourceLimits};
 use dunlin::{DataWriter, DataWriterListener, MatchedStatus, StatusMask, WriteError};
+use dunlin_program::Stop;
 
 use super::{CAMERA, VideoFrame, join};
 use crate::frame::Frame;
 use crate::publish::{FrameSink, WriterSettings};
 use crate::source::KeyRequest;
-use dunlin_program::Stop;
 
 /// How long one attempt to write waits for viewers; then the wish to stop is looked at.
 const WRITE_LOOK: dunlin::Duration = dunlin::Duration::from_millis(200);
@@ -105,8 +105,9 @@ impl FrameSink for FrameWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin::qos::DurabilityKind;
+
+    use super::*;
 
     #[test]
     fn the_writer_keeps_what_the_settings_say() {

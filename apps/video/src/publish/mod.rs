@@ -6,11 +6,11 @@ pub mod queue;
 pub mod report;
 
 use anyhow::Result;
+use dunlin_program::Stop;
 
 use crate::cli;
 use crate::frame::Frame;
 use crate::source::{Info, KeyRequest};
-use dunlin_program::Stop;
 
 /// Takes frames to viewers.
 pub trait FrameSink {

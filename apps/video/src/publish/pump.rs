@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
+use dunlin_program::Stop;
 
 use super::FrameSink;
 use super::queue::{HandOver, Policy, Pushed};
@@ -12,7 +13,6 @@ use super::report::{FrameLog, Totals};
 use crate::cli;
 use crate::frame::{Frame, now_ns};
 use crate::source::{Info, KeyRequest, Source};
-use dunlin_program::Stop;
 
 /// What to do with the frames of a source.
 pub struct Plan {

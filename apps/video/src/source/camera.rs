@@ -4,13 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use dunlin_program::Stop;
 
 use super::v4l2::{Device, FourCc, MJPG, YUYV};
 use super::{ImageSource, Info, Source};
 use crate::codec::Image;
 use crate::codec::jpeg;
 use crate::frame::{Encoding, Frame, now_ns};
-use dunlin_program::Stop;
 
 /// How often a waiting camera looks whether it should end.
 const LOOK: Duration = Duration::from_millis(200);

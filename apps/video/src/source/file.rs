@@ -1,13 +1,13 @@
 //! A video file, played again and again.
 
 use anyhow::Result;
+use dunlin_program::Stop;
 
 use super::mp4::Mp4File;
 use super::pace::Pacer;
 use super::{Info, Source};
 use crate::codec::annexb;
 use crate::frame::{Encoding, Frame, now_ns};
-use dunlin_program::Stop;
 
 /// Goes through the pictures of a file round and round, each when it is due.
 struct Player {
@@ -94,6 +94,7 @@ mod decoded {
     use std::collections::VecDeque;
 
     use anyhow::{Result, bail};
+    use dunlin_program::Stop;
 
     use super::Player;
     use crate::codec::Image;
@@ -102,7 +103,6 @@ mod decoded {
     use crate::frame::now_ns;
     use crate::source::ImageSource;
     use crate::source::mp4::Mp4File;
-    use dunlin_program::Stop;
 
     /// Decodes the pictures of a file, to be coded anew.
     pub struct Decoded {
@@ -193,11 +193,12 @@ mod decoded {
 
 #[cfg(all(test, feature = "h264"))]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::codec::Image;
     use crate::source::ImageSource;
     use crate::source::fake_mp4::{self, Options};
-    use std::collections::BTreeSet;
 
     fn file(options: &Options) -> Mp4File {
         let folder = tempfile::tempdir().unwrap();

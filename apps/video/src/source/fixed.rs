@@ -2,11 +2,11 @@
 //! in grey.
 
 use anyhow::{Result, ensure};
+use dunlin_program::Stop;
 
 use super::pace::Pacer;
 use super::{Info, Source};
 use crate::frame::{Encoding, Frame, now_ns};
-use dunlin_program::Stop;
 
 /// The largest frame on offer, in octets.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -113,8 +113,9 @@ impl Source for Fixed {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::BTreeSet;
+
+    use super::*;
 
     fn frames(bytes: usize, count: usize) -> (BTreeSet<Vec<u8>>, Frame) {
         let mut source = Fixed::new(bytes, 0.0).unwrap();

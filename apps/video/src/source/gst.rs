@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use dunlin_program::Stop;
 use gstreamer::prelude::*;
 use gstreamer::{ClockTime, Element, MessageView, Pipeline, SeekFlags, State};
 use gstreamer_app::AppSink;
@@ -13,7 +14,6 @@ use crate::cli::Coding;
 use crate::codec::annexb;
 use crate::codec::image::check_size;
 use crate::frame::{Encoding, Frame, now_ns};
-use dunlin_program::Stop;
 
 /// How often a waiting source looks whether it should end.
 const LOOK: ClockTime = ClockTime::from_mseconds(200);

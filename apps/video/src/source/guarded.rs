@@ -103,8 +103,9 @@ impl<R: Seek> Seek for Guarded<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::io::Cursor;
+
+    use super::*;
 
     #[test]
     fn repeated_reads_of_the_same_bytes_are_bounded() {

@@ -19,10 +19,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use dunlin_program::Stop;
 
 use crate::codec::{Encoder, Image};
 use crate::frame::{Encoding, Frame};
-use dunlin_program::Stop;
 
 /// What a publisher has to know of a source before it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! A moving test pattern with the frame number and the clock in it, so that no two pictures are alike.
 
 use anyhow::Result;
+use dunlin_program::Stop;
 
 use super::ImageSource;
 use super::pace::Pacer;
 use crate::codec::Image;
 use crate::codec::image::{check_even_size, chroma, luma};
 use crate::frame::now_ns;
-use dunlin_program::Stop;
 
 /// Draws the test pattern at a steady rate.
 pub struct Pattern {
@@ -186,10 +186,11 @@ fn glyph(letter: char) -> [u8; 7] {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::codec::Encoder;
     use crate::codec::jpeg::{self, JpegEncoder};
-    use std::collections::BTreeSet;
 
     #[test]
     fn no_two_pictures_are_alike_even_after_jpeg() {

@@ -150,10 +150,11 @@ impl Camera {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::frame::Frame;
     use crate::view::WriterId;
-    use std::time::Duration;
 
     fn received(number: u64, key: bool) -> Received {
         let captured_at = 1_000_000_000 + number as i64 * 40_000_000;

@@ -287,10 +287,11 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::frame::Frame;
     use crate::view::WriterId;
-    use std::time::Duration;
 
     fn received(camera: &str, number: u64, encoding: Encoding) -> Received {
         let frame = Frame {

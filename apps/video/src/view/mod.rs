@@ -12,11 +12,10 @@ pub mod server;
 pub mod session;
 pub mod transcode;
 
-pub use run::run;
-
 use std::time::Duration;
 
 use anyhow::Result;
+pub use run::run;
 use serde::Serialize;
 
 use crate::cli::Reliability;

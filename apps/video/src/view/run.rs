@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
+use dunlin_program::Stop;
 
 use super::camera::CameraStatus;
 use super::hub::{Hub, Totals};
@@ -12,7 +13,6 @@ use super::server;
 use super::{FrameSource, Publisher, ReaderSettings};
 use crate::cli;
 use crate::stats::human_bits;
-use dunlin_program::Stop;
 
 /// How long one look for frames takes.
 const LOOK: Duration = Duration::from_millis(100);

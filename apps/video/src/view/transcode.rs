@@ -83,9 +83,10 @@ impl Converter {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
     use crate::frame::Frame;
-    use std::time::Instant;
 
     fn convert(frame: &Frame) -> Result<bool> {
         let packet = Packet::new(frame, 0, false, Instant::now());

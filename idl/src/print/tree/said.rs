@@ -1,11 +1,12 @@
 //! Annotations that sources declare themselves, and `@verbatim`, as a syntax tree.
 
-use super::{NOWHERE, Tree, base, global, ident, last, note, parameter, spec, value};
-use crate::syntax::ast::*;
 use dunlin_xtypes::identifier::kind;
 use dunlin_xtypes::model::{self, AnnotationIndex, AnnotationParameter, Part, TypeIndex};
 use dunlin_xtypes::object::annotation::AnnotationParameterValue as Value;
 use dunlin_xtypes::object::name_hash;
+
+use super::{NOWHERE, Tree, base, global, ident, last, note, parameter, spec, value};
+use crate::syntax::ast::*;
 
 fn text(text: &str) -> Expr {
     value(ExprKind::Str(text.as_bytes().to_vec()))

@@ -6,12 +6,13 @@ mod interface;
 mod pragma;
 mod types;
 
+use std::rc::Rc;
+
 use super::ast::*;
 use super::token::{Kind, Token};
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::preprocess::Pragma;
 use crate::source::Span;
-use std::rc::Rc;
 
 /// The mistake has been reported.
 #[derive(Debug)]

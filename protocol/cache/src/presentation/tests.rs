@@ -1,6 +1,8 @@
-use super::*;
 use alloc::vec;
+
 use dunlin_core::{GuidPrefix, Rng};
+
+use super::*;
 
 mod arrivals;
 mod missing;

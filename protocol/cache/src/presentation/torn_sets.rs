@@ -36,8 +36,9 @@ impl TornSets {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin_core::{Guid, GuidPrefix};
+
+    use super::*;
 
     #[test]
     fn torn_coherent_sets_of_the_latest_publishers_are_remembered() {

@@ -19,27 +19,26 @@ mod unseen;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+pub use config::{
+    FilterReason, Insert, ReaderCacheConfig, ReaderTimerReport, RejectReason, Room, WriterInfo,
+};
 use dunlin_buf::BufPool;
 use dunlin_core::{Counter, Guid, InstanceHandle, SequenceNumber};
+use instance::Instance;
+use registration::{Registration, RemoteWriter};
+use sample::{ARRIVAL, Sample, UNREAD};
+pub use sample::{CachedSample, SampleData, SampleInfo};
+use selection::Picked;
+pub use selection::{InstanceSelect, Selection, UnknownInstance};
+use states::StateCounts;
+pub use states::{InstanceState, InstanceStateMask, SampleState, SampleStateMask, ViewState, ViewStateMask};
+use unseen::Unseen;
 
 use crate::limits::Limits;
 use crate::list::List;
 use crate::quota::{Account, Quota};
 use crate::slab::{Id, NIL, Slab};
 use crate::timers::{DeadlineMissed, TimerHeap};
-use instance::Instance;
-use registration::{Registration, RemoteWriter};
-use sample::{ARRIVAL, Sample, UNREAD};
-use selection::Picked;
-use states::StateCounts;
-use unseen::Unseen;
-
-pub use config::{
-    FilterReason, Insert, ReaderCacheConfig, ReaderTimerReport, RejectReason, Room, WriterInfo,
-};
-pub use sample::{CachedSample, SampleData, SampleInfo};
-pub use selection::{InstanceSelect, Selection, UnknownInstance};
-pub use states::{InstanceState, InstanceStateMask, SampleState, SampleStateMask, ViewState, ViewStateMask};
 
 /// Octets of small buffers that a cache keeps for reuse.
 const POOL: usize = 1 << 20;

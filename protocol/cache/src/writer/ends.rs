@@ -92,12 +92,13 @@ impl WriterCache {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{NewChange, WriterCacheConfig};
     use dunlin_buf::SharedBytes;
     use dunlin_core::{InstanceHandle, MonoTime, Now, WallTime};
     use dunlin_qos::{DataWriterQos, HistoryKind};
     use dunlin_rtps::ChangeKind;
+
+    use super::*;
+    use crate::{NewChange, WriterCacheConfig};
 
     const NOW: Now = Now { mono: MonoTime(0), wall: WallTime(0) };
 

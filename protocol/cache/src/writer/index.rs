@@ -171,9 +171,11 @@ fn place_of(chunk: &VecDeque<Entry>, sn: SequenceNumber) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use alloc::collections::BTreeMap;
+
     use dunlin_core::Rng;
+
+    use super::*;
 
     fn check(index: &SnIndex, model: &BTreeMap<i64, Id>, probe: i64) {
         let expected = model.range(probe..).next().map(|(sn, id)| (SequenceNumber(*sn), *id));

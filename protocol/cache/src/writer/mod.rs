@@ -12,22 +12,21 @@ mod timing;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+pub use config::{AddError, NewChange, WriterCacheConfig};
 use dunlin_buf::SharedBytes;
 use dunlin_core::{InstanceHandle, MonoTime, Now, SequenceNumber, WallTime};
 use dunlin_rtps::{Change, ChangeKind, WriterHistory};
-
-use crate::handle::{instance_handle, key_hash};
-use crate::limits::Limits;
-use crate::list::List;
-use crate::slab::{Id, NIL, Slab};
-use crate::timers::{DeadlineMissed, TimerHeap, expiry};
 use ends::SetEnds;
 use index::SnIndex;
 use instance::{CROWDED, Entry, Instance, RemovalQueue, RemovalQueues};
 use octets::Octets;
 use service::Service;
 
-pub use config::{AddError, NewChange, WriterCacheConfig};
+use crate::handle::{instance_handle, key_hash};
+use crate::limits::Limits;
+use crate::list::List;
+use crate::slab::{Id, NIL, Slab};
+use crate::timers::{DeadlineMissed, TimerHeap, expiry};
 
 /// The changes a writer may have to send again, by sequence number and by instance.
 ///

@@ -1,6 +1,5 @@
 //! `read` and `take` by masks, instance, number and query (DDS 1.4 §2.2.2.5.3).
 
-use crate::fixture::{Fixture, guid, handle, keep_all, values};
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{
     Insert, InstanceSelect, InstanceStateMask, KEYLESS_INSTANCE, ReaderCache, ReaderCacheConfig, SampleData,
@@ -9,6 +8,8 @@ use dunlin_cache::{
 use dunlin_core::{Identities, InstanceHandle, Now, SequenceNumber};
 use dunlin_qos::Presentation;
 use dunlin_rtps::{ChangeKind, Received};
+
+use crate::fixture::{Fixture, guid, handle, keep_all, values};
 
 fn unread() -> Selection {
     Selection { sample_states: SampleStateMask::NOT_READ, ..Default::default() }

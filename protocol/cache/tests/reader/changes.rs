@@ -1,10 +1,11 @@
 //! Readers that show every change by a sample of its own: ends of instances take room like data.
 
-use crate::fixture::*;
 use dunlin_cache::{Insert, InstanceState, RejectReason};
 use dunlin_core::SequenceNumber;
 use dunlin_qos::DataReaderQos;
 use dunlin_rtps::ChangeKind;
+
+use crate::fixture::*;
 
 fn every(qos: DataReaderQos) -> Fixture {
     let mut qos = qos.show_every_change();

@@ -1,11 +1,12 @@
 //! Changes that came by another way already (RTPS 2.5 §9.6.4 PID_ORIGINAL_WRITER_INFO) say that their writer offers the instance
 //! too (DDS 1.4 §2.2.2.5.1.3), or no longer does.
 
-use crate::fixture::*;
 use dunlin_cache::{FilterReason, Insert, InstanceState};
 use dunlin_core::Duration;
 use dunlin_qos::{DataReaderQos, OwnershipKind};
 use dunlin_rtps::ChangeKind;
+
+use crate::fixture::*;
 
 const NOTHING: Insert = Insert::Filtered(FilterReason::NoChange);
 

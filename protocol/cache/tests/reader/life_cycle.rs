@@ -1,12 +1,13 @@
 //! States of instances (DDS 1.4 §2.2.2.5.1.3, §2.2.2.5.1.4): one test for each transition.
 
-use crate::fixture::{Fixture, Sent, guid, handle, keep_all, states, values};
 use dunlin_cache::InstanceState::{Alive, NotAliveDisposed, NotAliveNoWriters};
 use dunlin_cache::ViewState::{New, NotNew};
 use dunlin_cache::{FilterReason, Insert, SampleState};
 use dunlin_core::{Duration, VendorId};
 use dunlin_qos::ReaderDataLifecycle;
 use dunlin_rtps::ChangeKind;
+
+use crate::fixture::{Fixture, Sent, guid, handle, keep_all, states, values};
 
 const CHANGED: Insert = Insert::StateChanged { new_instance: false };
 

@@ -1,11 +1,12 @@
 //! HISTORY and RESOURCE_LIMITS (DDS 1.4 §2.2.3.18, §2.2.3.19; §2.2.4.1 SAMPLE_REJECTED).
 
-use crate::fixture::{Fixture, handle, keep_all, keep_last, limits, values};
 use dunlin_cache::RejectReason::{InstancesLimit, SamplesLimit, SamplesPerInstanceLimit};
 use dunlin_cache::{FilterReason, Insert, Room, Selection};
 use dunlin_core::Duration;
 use dunlin_qos::{DataReaderQos, Reliability, TimeBasedFilter};
 use dunlin_rtps::Delivery;
+
+use crate::fixture::{Fixture, handle, keep_all, keep_last, limits, values};
 
 fn reliable(qos: DataReaderQos) -> DataReaderQos {
     DataReaderQos { reliability: Reliability::RELIABLE, ..qos }

@@ -1,11 +1,12 @@
 //! What a cache keeps alive.
 
-use crate::fixture::{Fixture, guid, handle, keep_all};
 use dunlin_buf::SharedBytes;
 use dunlin_cache::WriterInfo;
 use dunlin_core::{Identities, SequenceNumber};
 use dunlin_qos::DataReaderQos;
 use dunlin_rtps::{ChangeKind, Received};
+
+use crate::fixture::{Fixture, guid, handle, keep_all};
 
 /// Inserts the first `len` octets of a buffer of `buffer` octets; what is kept.
 fn kept(len: usize, buffer: usize) -> SharedBytes {

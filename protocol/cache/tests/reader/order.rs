@@ -1,12 +1,13 @@
 //! DESTINATION_ORDER and PRESENTATION (DDS 1.4 §2.2.3.17, §2.2.3.6).
 
-use crate::fixture::{Fixture, Sent, keep_all, keep_last, values};
 use dunlin_cache::InstanceState::{Alive, NotAliveDisposed};
 use dunlin_cache::{FilterReason, Insert, SampleStateMask, Selection};
 use dunlin_qos::{
     DataReaderQos, DestinationOrder, DestinationOrderKind, Presentation, PresentationAccessScope,
 };
 use dunlin_rtps::ChangeKind;
+
+use crate::fixture::{Fixture, Sent, keep_all, keep_last, values};
 
 const STALE: Insert = Insert::Filtered(FilterReason::Stale);
 const ORDERED: Presentation = Presentation {

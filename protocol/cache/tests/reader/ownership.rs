@@ -1,11 +1,12 @@
 //! EXCLUSIVE ownership (DDS 1.4 §2.2.3.9.2, §2.2.3.10): who owns, and how ownership passes on.
 
-use crate::fixture::{Fixture, guid, keep_all, values};
 use dunlin_cache::InstanceState::{Alive, NotAliveDisposed, NotAliveNoWriters};
 use dunlin_cache::{FilterReason, Insert};
 use dunlin_core::Duration;
 use dunlin_qos::{DataReaderQos, Deadline, Ownership, OwnershipKind};
 use dunlin_rtps::ChangeKind;
+
+use crate::fixture::{Fixture, guid, keep_all, values};
 
 const STORED: Insert = Insert::Stored { new_instance: false };
 const NOT_OWNER: Insert = Insert::Filtered(FilterReason::NotOwner);

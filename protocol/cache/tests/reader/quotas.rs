@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::fixture::*;
 use dunlin_cache::RejectReason::{InstancesLimit, SamplesLimit};
 use dunlin_cache::{FilterReason, Insert, OctetBudget, Quota, ReaderCache, ReaderCacheConfig, Room};
 use dunlin_core::GuidPrefix;
 use dunlin_qos::{DataReaderQos, Presentation, ReliabilityKind};
 use dunlin_rtps::ChangeKind;
+
+use crate::fixture::*;
 
 const OCTETS: usize = 3_000;
 

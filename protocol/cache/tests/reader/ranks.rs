@@ -1,8 +1,9 @@
 //! Generation counts and ranks (DDS 1.4 §2.2.2.5.1.5 to §2.2.2.5.1.7).
 
-use crate::fixture::{Fixture, keep_all, values};
 use dunlin_cache::{CachedSample, Selection};
 use dunlin_qos::{Presentation, PresentationAccessScope};
+
+use crate::fixture::{Fixture, keep_all, values};
 
 type Ranks = (u32, u32, u32, u32, u32);
 

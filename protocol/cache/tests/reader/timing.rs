@@ -1,12 +1,13 @@
 //! LIFESPAN, DEADLINE, TIME_BASED_FILTER and READER_DATA_LIFECYCLE delays (DDS 1.4 §2.2.3.7, §2.2.3.12, §2.2.3.16,
 //! §2.2.3.22).
 
-use crate::fixture::{Fixture, MS, guid, handle, keep_all, keep_last, states, values};
 use dunlin_cache::InstanceState::{Alive, NotAliveDisposed, NotAliveNoWriters};
 use dunlin_cache::ViewState::New;
 use dunlin_cache::{FilterReason, Insert, InstanceStateMask, Selection};
 use dunlin_core::{Duration, MonoTime};
 use dunlin_qos::{DataReaderQos, Deadline, ReaderDataLifecycle, TimeBasedFilter};
+
+use crate::fixture::{Fixture, MS, guid, handle, keep_all, keep_last, states, values};
 
 const SEPARATION: Insert = Insert::Filtered(FilterReason::Separation);
 

@@ -1,14 +1,15 @@
 //! A reader's cache written down as plainly as possible: everything is in small vectors that are searched and sorted
 //! anew whenever something is wanted of them.
 
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
 use dunlin_cache::{
     FilterReason, Insert, InstanceSelect, InstanceState, ReaderCacheConfig, RejectReason, SampleState,
     Selection, UnknownInstance, ViewState,
 };
 use dunlin_core::{Duration, InstanceHandle};
 use dunlin_qos::{DestinationOrderKind, HistoryKind, OwnershipKind, ReaderDataLifecycle};
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Source time, writer, sequence number.
 type Key = (i64, u8, i64);

@@ -1,10 +1,11 @@
 //! The life of instances at the writer (DDS 1.4 §2.2.2.4.2.5 to §2.2.2.4.2.13).
 
-use crate::fixture::{Fixture, handle, keep_all, keep_last, transient};
 use dunlin_buf::SharedBytes;
 use dunlin_cache::{AddError, NewChange, WriterCache, WriterCacheConfig, instance_handle};
 use dunlin_core::{InstanceHandle, Now, SequenceNumber, WallTime};
 use dunlin_rtps::{ChangeKind, WriterHistory};
+
+use crate::fixture::{Fixture, handle, keep_all, keep_last, transient};
 
 #[test]
 fn writing_and_disposing_register_implicitly() {

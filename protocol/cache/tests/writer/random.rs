@@ -1,10 +1,12 @@
 //! Random histories: what always holds, whatever is written and acknowledged.
 
-use crate::fixture::{Fixture, best_effort, keep_all, keep_last, limited, transient};
+use std::collections::{BTreeMap, BTreeSet};
+
 use dunlin_cache::AddError;
 use dunlin_core::Rng;
 use dunlin_qos::{DataWriterQos, DurabilityKind, HistoryKind, ReliabilityKind};
-use std::collections::{BTreeMap, BTreeSet};
+
+use crate::fixture::{Fixture, best_effort, keep_all, keep_last, limited, transient};
 
 /// What a reader that joins late, or lost everything, must still be able to get.
 #[derive(Default)]

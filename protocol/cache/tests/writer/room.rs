@@ -1,9 +1,10 @@
 //! What goes, what blocks and what is refused (DDS 1.4 §2.2.3.14, §2.2.3.18, §2.2.3.19; §2.2.2.4.2.11).
 
-use crate::fixture::{Fixture, best_effort, handle, keep_all, keep_last, limited, transient};
 use dunlin_cache::AddError::{OutOfResources, WaitForAck};
 use dunlin_core::{Duration, SequenceNumber};
 use dunlin_qos::{DataWriterQos, Lifespan};
+
+use crate::fixture::{Fixture, best_effort, handle, keep_all, keep_last, limited, transient};
 
 #[test]
 fn reliable_keep_last_replaces_the_oldest_of_the_instance_acknowledged_or_not() {

@@ -1,10 +1,12 @@
 //! DURABILITY_SERVICE at the writer: what is kept for late joiners, apart from what present readers wait for.
 
-use crate::fixture::{Fixture, MS, best_effort, keep_all, keep_last, limited, transient};
+use std::collections::BTreeMap;
+
 use dunlin_cache::AddError;
 use dunlin_core::{Duration, Rng};
 use dunlin_qos::{DataWriterQos, DurabilityService, HistoryKind, UNLIMITED};
-use std::collections::BTreeMap;
+
+use crate::fixture::{Fixture, MS, best_effort, keep_all, keep_last, limited, transient};
 
 fn service(depth: i32) -> DurabilityService {
     DurabilityService { history_depth: depth, ..DurabilityService::default() }

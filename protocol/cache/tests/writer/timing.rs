@@ -1,10 +1,11 @@
 //! LIFESPAN and DEADLINE at the writer (DDS 1.4 §2.2.3.16, §2.2.3.7).
 
-use crate::fixture::{Fixture, MS, handle, keep_all, transient};
 use dunlin_cache::NewChange;
 use dunlin_core::{Duration, MonoTime, SequenceNumber, WallTime};
 use dunlin_qos::{DataWriterQos, Deadline, Lifespan};
 use dunlin_rtps::ChangeKind;
+
+use crate::fixture::{Fixture, MS, handle, keep_all, transient};
 
 fn with_deadline(ms: i64) -> DataWriterQos {
     DataWriterQos { deadline: Deadline { period: Duration::from_millis(ms) }, ..keep_all() }

@@ -1,12 +1,13 @@
 //! Descriptions of the types that need no derivation (DDS-XTypes 1.3 §7.2.2.2, §7.2.2.3 and §7.2.2.4.2).
 
-use super::{Described, PrimitiveKind, TypeDescription, TypeKind, TypeRef};
-use crate::{Bound, Bounded, Char8, Char16, Float128, UInt8, WString};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+
+use super::{Described, PrimitiveKind, TypeDescription, TypeKind, TypeRef};
+use crate::{Bound, Bounded, Char8, Char16, Float128, UInt8, WString};
 
 macro_rules! primitives {
     ($($ty:ty: $kind:ident),* $(,)?) => {$(

@@ -9,9 +9,6 @@ mod lookup;
 mod service;
 mod waiting;
 
-pub(crate) use lookup::{LookupKey, first_of};
-pub(crate) use service::{Service, Way};
-
 use alloc::{collections::BTreeMap, format, string::String, string::ToString, sync::Arc, vec::Vec};
 
 use dunlin_core::{GuidPrefix, MonoTime};
@@ -24,13 +21,15 @@ use dunlin_xtypes::{
         message::{GetTypesOut, Reply, Request},
     },
 };
+use lookup::Lookups;
+pub(crate) use lookup::{LookupKey, first_of};
+pub(crate) use service::{Service, Way};
 
 use crate::{
     config::Quotas,
     data::{DiscoveredReader, DiscoveredWriter},
     local_type::{ENCAPSULATION, KnownType, LocalType, TypeDiscovery},
 };
-use lookup::Lookups;
 
 /// Announcements that are kept in the form in which they are compared.
 const MAX_ANNOUNCED: usize = 1024;

@@ -6,9 +6,9 @@ use dunlin_xtypes::{
     lookup::message::{Call, SampleIdentity, TypeIdentifierTypeObjectPair},
     object::TypeObject,
 };
+use lookup::State;
 
 use super::*;
-use lookup::State;
 
 const OWN: GuidPrefix = GuidPrefix([1; 12]);
 const PEER: GuidPrefix = GuidPrefix([2; 12]);

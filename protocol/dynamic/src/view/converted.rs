@@ -1,9 +1,10 @@
 //! Parts of values that were made, which share what was made.
 
-use crate::value::Value;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Deref;
+
+use crate::value::Value;
 
 /// A part of a value: the whole of it, and the way to the part.
 #[derive(Clone)]

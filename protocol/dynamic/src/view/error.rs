@@ -1,9 +1,11 @@
 //! Why a view cannot say something.
 
-use crate::path::PathError;
 use alloc::string::{String, ToString};
 use core::fmt;
+
 use dunlin_cdr::CdrError;
+
+use crate::path::PathError;
 
 /// Why a part of a serialized value could not be had.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,9 @@
 //! Elements of sequences and arrays, pairs of maps.
 
+use core::marker::PhantomData;
+
+use dunlin_cdr::{CdrError, Endianness, Scope};
+
 use super::converted::Converted;
 use super::numbers::{From, are};
 use super::walk::{kind_of_pairs, skip, skip_many};
@@ -8,8 +12,6 @@ use crate::convert::len_of;
 use crate::path::{StepRef, key_of};
 use crate::types::*;
 use crate::value::Value;
-use core::marker::PhantomData;
-use dunlin_cdr::{CdrError, Endianness, Scope};
 
 /// Zeros for arrays of bytes that have their default.
 static ZEROS: [u8; 4096] = [0; 4096];

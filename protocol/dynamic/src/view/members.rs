@@ -1,5 +1,10 @@
 //! Members of structures and unions.
 
+use alloc::vec::Vec;
+
+use dunlin_cdr::codegen::find_member;
+use dunlin_cdr::{CdrError, Decoder, Extensibility, Scope};
+
 use super::converted::Converted;
 use super::walk::{self, keys_inside, may_be_missing, selector};
 use super::{DynamicView, Octets, Source, ViewError, ViewFailure, part_of};
@@ -7,9 +12,6 @@ use crate::offsets;
 use crate::read::{in_scope, is_listed};
 use crate::types::*;
 use crate::value::{Value, default_discriminator};
-use alloc::vec::Vec;
-use dunlin_cdr::codegen::find_member;
-use dunlin_cdr::{CdrError, Decoder, Extensibility, Scope};
 
 /// The member that a union holds.
 type Held<'a> = Option<(&'a CaseShape, DynamicView<'a>)>;

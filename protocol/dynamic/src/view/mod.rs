@@ -9,24 +9,25 @@ mod scalar;
 mod shared;
 mod walk;
 
+use alloc::string::ToString;
+
+use converted::Converted;
+use dunlin_cdr::{
+    CdrError, DecodeOptions, Decoder, EncapsulationHeader, Extensibility, LimitKind, Limits, Scope,
+};
 pub use error::{ViewError, ViewFailure};
 pub use list::{Elements, Pairs};
 pub use members::Members;
 pub use numbers::{Number, Numbers};
 pub use scalar::FromView;
 pub use shared::SharedView;
+use walk::{Check, may_be_shortened};
 
 use crate::convert::name_of;
 use crate::path::{PathError, StepRef, Steps, not_there};
 use crate::read::{Reader, shortened, type_limit};
 use crate::types::*;
 use crate::value::{Value, default_of, from_discriminator};
-use alloc::string::ToString;
-use converted::Converted;
-use dunlin_cdr::{
-    CdrError, DecodeOptions, Decoder, EncapsulationHeader, Extensibility, LimitKind, Limits, Scope,
-};
-use walk::{Check, may_be_shortened};
 
 /// A look at a serialized value, or at a part of it: members, elements and pairs are found in the bytes when they are asked for, and
 /// nothing is copied.

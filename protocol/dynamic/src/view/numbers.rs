@@ -1,9 +1,11 @@
 //! Numbers of sequences and arrays where they lie.
 
+use core::fmt;
+
+use dunlin_cdr::PrimitiveKind;
+
 use crate::types::Shape;
 use crate::value::Value;
-use core::fmt;
-use dunlin_cdr::PrimitiveKind;
 
 /// A number that elements can be: in place, or read one by one.
 pub trait Number: bytemuck::AnyBitPattern + sealed::Number {}

@@ -1,12 +1,14 @@
 //! Parts that have no parts.
 
+use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
+
+use dunlin_cdr::CdrError;
+
 use super::{DynamicView, Source, ViewError, ViewFailure};
 use crate::read::Reader;
 use crate::types::*;
 use crate::value::Value;
-use alloc::borrow::Cow;
-use alloc::string::{String, ToString};
-use dunlin_cdr::CdrError;
 
 /// The part of a text up to a bound, at the end of a character.
 fn up_to(text: &str, bound: usize) -> &str {

@@ -1,12 +1,14 @@
 //! Views that keep the bytes they look at.
 
+use alloc::vec::Vec;
+use core::fmt;
+
+use dunlin_buf::SharedBytes;
+use dunlin_cdr::{CdrError, DecodeOptions, KeyHash, Limits, Representation, TopicType, TypeSupport};
+
 use super::DynamicView;
 use crate::support::{is_of, of};
 use crate::{DynamicData, DynamicType};
-use alloc::vec::Vec;
-use core::fmt;
-use dunlin_buf::SharedBytes;
-use dunlin_cdr::{CdrError, DecodeOptions, KeyHash, Limits, Representation, TopicType, TypeSupport};
 
 /// A received value, still serialized, that can be looked at: the type, and the bytes as they arrived, which are shared and not
 /// copied. Cheap to clone.

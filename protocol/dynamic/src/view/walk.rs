@@ -1,15 +1,17 @@
 //! Goes through values without making them: past them, or checking what decoding would check (DDS-XTypes 1.3 §7.6.3.4).
 
-use crate::offsets;
-use crate::read::{Reader, bits, claim_default, in_scope, is_listed, primitive, type_limit, within};
-use crate::types::*;
-use crate::value::{Value, is_octet, to_discriminator};
 use alloc::vec::Vec;
+
 use dunlin_cdr::codegen::{find_member, mark, reset, skip_list};
 use dunlin_cdr::{
     CdrError, CdrRead, Decoder, ElementKind, Extensibility, LimitKind, PrimitiveKind, Representation, Scope,
     WString,
 };
+
+use crate::offsets;
+use crate::read::{Reader, bits, claim_default, in_scope, is_listed, primitive, type_limit, within};
+use crate::types::*;
+use crate::value::{Value, is_octet, to_discriminator};
 
 /// Goes past the value that a decoder is about to read. What it says is not looked at but where its size depends on that.
 pub(crate) fn skip(view: TypeView<'_>, d: &mut Decoder<'_>, nesting: u16) -> Result<(), CdrError> {

@@ -255,9 +255,10 @@ impl Protocol {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use super::*;
     use dunlin_core::{EntityId, GuidPrefix, Locator, SequenceNumber, WallTime};
     use dunlin_wire::{DataSpec, Message, MessageBuilder, PayloadSpec};
+
+    use super::*;
 
     const SECOND: i64 = 1_000_000_000;
 

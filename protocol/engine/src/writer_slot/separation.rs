@@ -3,7 +3,6 @@
 use alloc::vec::Vec;
 
 use dunlin_core::{Duration, Guid, Now};
-
 use dunlin_rtps::ChangeKind;
 
 use super::{WriterCore, WriterSlot};

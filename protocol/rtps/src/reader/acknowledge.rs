@@ -1,12 +1,13 @@
 //! RTPS 2.5 §8.3.8.1 AckNack, §8.3.8.12 NackFrag and §8.4.12.2: what a reader tells its writers, and when.
 
+use dunlin_buf::Outbox;
+use dunlin_core::{Behaviour, Duration, MonoTime, Now, SequenceNumber, SequenceNumberSet};
+use dunlin_wire::{AckNack, Echo, MessageBuilder, NackFrag};
+
 use super::proxy::{Acquaintance, WriterProxy};
 use super::{Reader, doubled};
 use crate::proxy_index::ProxyIndex;
 use crate::timing::{arm, is_due};
-use dunlin_buf::Outbox;
-use dunlin_core::{Behaviour, Duration, MonoTime, Now, SequenceNumber, SequenceNumberSet};
-use dunlin_wire::{AckNack, Echo, MessageBuilder, NackFrag};
 
 /// Most NACK_FRAG in one message, so that it stays within any path's MTU.
 const MAX_NACK_FRAGS: usize = 16;

@@ -1,8 +1,10 @@
 //! RTPS 2.5 §8.4.10 "RTPS StatefulReader": configuration of readers and of writer proxies.
 
-use super::ReceiveRoom;
 use alloc::vec::Vec;
+
 use dunlin_core::{Duration, Guid, Locator, VendorId};
+
+use super::ReceiveRoom;
 
 /// Configuration of a [`Reader`](crate::Reader).
 #[derive(Clone, Debug)]

@@ -1,11 +1,12 @@
 //! RTPS 2.5 §8.3.8.4 Gap, §8.3.8.6 Heartbeat and §8.3.8.7 HeartbeatFrag at the reader.
 
-use super::Reader;
-use super::proxy::WriterProxy;
-use crate::DeliverySink;
 use dunlin_buf::Outbox;
 use dunlin_core::{EntityId, GuidPrefix, Misbehaviour, Now, SequenceNumber, SnRange};
 use dunlin_wire::{EchoRequest, Gap, Heartbeat, HeartbeatFrag, ReceiverState};
+
+use super::Reader;
+use super::proxy::WriterProxy;
+use crate::DeliverySink;
 
 /// Whom a HEARTBEAT or a GAP came from, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

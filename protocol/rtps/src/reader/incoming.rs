@@ -1,12 +1,13 @@
 //! RTPS 2.5 §8.7 and §9.6.4: a received change with the meaning of its inline QoS, detached from the packet's lifetime.
 
-use crate::{ChangeKind, Received};
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Guid, Identities, ProtocolVersion, SampleIdentity, SequenceNumber, WallTime};
 use dunlin_wire::{
     Data, Endianness, OriginalWriterInfo, ParameterList, Payload, ReceiverState, key_hash, params,
     status_info,
 };
+
+use crate::{ChangeKind, Received};
 
 /// From this version on PID_DIRECTED_WRITE is a single GUID.
 const DIRECTED_WRITE_SINCE: ProtocolVersion = ProtocolVersion { major: 2, minor: 4 };

@@ -13,26 +13,27 @@ mod store;
 mod suspect;
 mod writers;
 
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
 pub use config::{ReaderConfig, WriterProxyConfig};
 pub use control::Source;
+use dunlin_buf::{BufPool, Outbox};
+use dunlin_core::{
+    Duration, EntityId, Guid, GuidPrefix, Locator, Misbehaviour, MonoTime, Now, SequenceNumber,
+};
 pub(crate) use incoming::Incoming;
+use proxy::{Acquaintance, Standpoint, WriterProxy};
 pub(crate) use reassembly::{Added, Limits, Reassembly};
 pub use receive::Run;
 pub use room::ReceiveRoom;
+use room::Shares;
+use writers::Writers;
 
 use crate::proxy_index::ProxyIndex;
 use crate::remembered::{Life, Remembered};
 use crate::timing::{arm, earliest};
 use crate::{DeliverySink, ReaderStats};
-use alloc::boxed::Box;
-use alloc::vec::Vec;
-use dunlin_buf::{BufPool, Outbox};
-use dunlin_core::{
-    Duration, EntityId, Guid, GuidPrefix, Locator, Misbehaviour, MonoTime, Now, SequenceNumber,
-};
-use proxy::{Acquaintance, Standpoint, WriterProxy};
-use room::Shares;
-use writers::Writers;
 
 /// A reader with its matched writers.
 ///

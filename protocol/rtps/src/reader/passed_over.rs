@@ -2,9 +2,10 @@
 //! writer, so a HEARTBEAT that says less takes it back. It may also be older than the GAP: then the writer says again what will not
 //! come, if it still has it, and a HEARTBEAT behind that confirms it.
 
+use dunlin_core::{Duration, MonoTime, SequenceNumber, SnRange, SnRanges};
+
 use super::suspect::Suspect;
 use crate::lazy::StaticDefault;
-use dunlin_core::{Duration, MonoTime, SequenceNumber, SnRange, SnRanges};
 
 /// A HEARTBEAT that is so much older than a GAP is not on the way any more.
 const ON_THE_WAY: Duration = Duration::from_secs(1);

@@ -3,15 +3,17 @@
 mod gaps;
 mod parts;
 
-use super::Incoming;
-use crate::{Delivery, DeliverySink, ReaderStats, WriterProxyConfig};
 use alloc::boxed::Box;
+
 use dunlin_core::{
     Behaviour, Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange, SnRanges,
 };
 use gaps::OUT_OF_REACH;
 pub(super) use parts::Acquaintance;
 use parts::{AckState, Ahead, Announced, Start};
+
+use super::Incoming;
+use crate::{Delivery, DeliverySink, ReaderStats, WriterProxyConfig};
 
 /// Most intervals of irrelevant changes kept ahead of the expected one; more are requested and gapped again.
 pub(super) const MAX_HOLES: usize = 256;

@@ -1,13 +1,15 @@
 //! RTPS 2.5 §8.4.14.1 "Large Data" and §8.3.8.3 DataFrag: changes put together from fragments, each copied once into a
 //! buffer of the full size.
 
-use super::Incoming;
-use super::incoming::{detach, share_list};
-use crate::lazy::StaticDefault;
 use alloc::vec::Vec;
+
 use dunlin_buf::{BufMut, BufPool, SharedBytes};
 use dunlin_core::{FragmentNumberSet, MAX_SET_BITS, MonoTime, SequenceNumber, WallTime};
 use dunlin_wire::{DataFrag, Endianness, ReceiverState};
+
+use super::Incoming;
+use super::incoming::{detach, share_list};
+use crate::lazy::StaticDefault;
 
 /// No change with more fragments than this is put together.
 const MAX_FRAGMENTS: u32 = 1 << 20;

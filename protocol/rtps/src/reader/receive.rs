@@ -1,14 +1,15 @@
 //! RTPS 2.5 §8.4.11.2, §8.4.12 and §8.4.14.1: DATA and DATA_FRAG at the reader.
 
-use super::incoming::{is_for_another, share_payload};
-use super::{Added, Incoming, Limits, Reader};
-use crate::proxy_index::ProxyIndex;
-use crate::{ChangeKind, DeliverySink, Received};
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{
     Duration, EntityId, Guid, Identities, Misbehaviour, Now, SequenceNumber, SnRange, WallTime,
 };
 use dunlin_wire::{Data, DataFrag, PlainData, ReceiverState};
+
+use super::incoming::{is_for_another, share_payload};
+use super::{Added, Incoming, Limits, Reader};
+use crate::proxy_index::ProxyIndex;
+use crate::{ChangeKind, DeliverySink, Received};
 
 /// A best-effort change in parts survives only the start of the next one: fragments overtake each other a little.
 const BEST_EFFORT_PARTIALS: usize = 2;

@@ -1,9 +1,11 @@
 //! RTPS 2.5 §8.4.10.4 ChangeFromWriter, RECEIVED state: changes that wait for the ones before them.
 
+use alloc::collections::VecDeque;
+
+use dunlin_core::SequenceNumber;
+
 use super::Incoming;
 use crate::lazy::StaticDefault;
-use alloc::collections::VecDeque;
-use dunlin_core::SequenceNumber;
 
 /// Counted for each change beside its payload and inline QoS, for what surrounds it in memory.
 const OVERHEAD: usize = 128;
@@ -104,8 +106,9 @@ impl OutOfOrder {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin_buf::SharedBytes;
+
+    use super::*;
 
     fn incoming(sn: i64, len: usize) -> Incoming {
         Incoming {

@@ -1,10 +1,11 @@
 //! The matched writers of a reader (RTPS 2.5 §8.4.10.3), by their places.
 
-use super::proxy::WriterProxy;
-use crate::proxy_index::ProxyIndex;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
+
+use super::proxy::WriterProxy;
+use crate::proxy_index::ProxyIndex;
 
 /// In the order of their GUIDs. A place that names none is a mistake of this crate, never of a peer: what peers name is looked up
 /// by GUID first. Builds with assertions stop there, others pass over it.

@@ -1,10 +1,12 @@
 //! Readers that answer a question some time later, and forget it if anything else comes meanwhile: [`Behaviour::DelaysAnswers`].
 
-use super::support::*;
-use crate::{ReaderProxyConfig, WriterConfig};
 use alloc::vec::Vec;
+
 use dunlin_core::{Behaviour, Duration, SequenceNumber, SequenceNumberSet, VendorId};
 use dunlin_wire::AckNack;
+
+use super::support::*;
+use crate::{ReaderProxyConfig, WriterConfig};
 
 /// A reader as that of Fast DDS: it has one timer for all HEARTBEATs, and answers as the last of them says.
 struct Delaying {

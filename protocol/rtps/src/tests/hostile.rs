@@ -1,10 +1,9 @@
 //! Submessages that are well formed and mean harm: huge ranges, contradictory numbers, lies about sizes. They cost
 //! bounded time and memory, and what is honest still gets through.
 
-use super::support::*;
-use crate::{Pacing, ReaderConfig, ReaderProxyConfig, WriterConfig, WriterProxyConfig};
 use alloc::vec;
 use alloc::vec::Vec;
+
 use dunlin_buf::SharedBytes;
 use dunlin_core::{
     EntityId, FragmentNumberSet, Guid, GuidPrefix, MonoTime, Now, ProtocolVersion, Rng, SequenceNumber,
@@ -13,6 +12,9 @@ use dunlin_core::{
 use dunlin_wire::{
     AckNack, Data, DataFrag, Gap, Header, Heartbeat, HeartbeatFrag, NackFrag, Payload, ReceiverState,
 };
+
+use super::support::*;
+use crate::{Pacing, ReaderConfig, ReaderProxyConfig, WriterConfig, WriterProxyConfig};
 
 const HUGE: i64 = 1 << 62;
 

@@ -1,10 +1,12 @@
 //! DDS 1.4 §2.2.3.14: readers that do not answer any more, and what the writer still waits for.
 
-use super::support::*;
-use crate::WriterConfig;
 use alloc::vec::Vec;
+
 use dunlin_core::{Duration, SequenceNumber, SequenceNumberSet};
 use dunlin_wire::AckNack;
+
+use super::support::*;
+use crate::WriterConfig;
 
 /// Lets the timers run that are due until then. The times at which a reader was inactive first.
 fn until(source: &mut Source, now: &mut u64, end: u64) -> Option<u64> {

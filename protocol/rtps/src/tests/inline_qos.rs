@@ -1,12 +1,14 @@
 //! RTPS 2.5 §8.7.2.2.5: inline QoS for readers that expect it, with changes in fragments.
 
-use super::support::*;
-use crate::{MAX_READER_INLINE_QOS, ReaderConfig, ReaderProxyConfig, WriterConfig};
 use alloc::vec;
 use alloc::vec::Vec;
+
 use dunlin_buf::SharedBytes;
 use dunlin_core::Locator;
 use dunlin_wire::{Message, Submessage};
+
+use super::support::*;
+use crate::{MAX_READER_INLINE_QOS, ReaderConfig, ReaderProxyConfig, WriterConfig};
 
 const LIMIT: usize = 1472;
 const LARGE: usize = 10_000;

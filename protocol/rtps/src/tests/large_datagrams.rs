@@ -1,12 +1,14 @@
 //! Large changes where the ways to readers carry long datagrams: several fragments in each.
 
-use super::support::*;
-use crate::{ReaderConfig, ReaderProxyConfig, ReceiveRoom, WriterConfig, WriterProxyConfig};
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
+
 use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, LocatorKind, Path, Paths, VendorId};
 use dunlin_wire::{EchoRequest, Message, Submessage};
+
+use super::support::*;
+use crate::{ReaderConfig, ReaderProxyConfig, ReceiveRoom, WriterConfig, WriterProxyConfig};
 
 const WINDOW: usize = 127 * 1024;
 

@@ -1,11 +1,13 @@
 //! RTPS 2.5 §8.4.9: what was written before a reader came reaches those it is for, and nobody else.
 
-use super::support::*;
-use crate::{ReaderConfig, ReaderProxyConfig, WriterConfig};
 use alloc::vec;
 use alloc::vec::Vec;
+
 use dunlin_core::{EntityId, Guid, Locator, SequenceNumber, SequenceNumberSet};
 use dunlin_wire::{AckNack, Message, Submessage};
+
+use super::support::*;
+use crate::{ReaderConfig, ReaderProxyConfig, WriterConfig};
 
 /// A writer with a history of one sample of `len` octets.
 fn with_history(len: usize) -> Source {

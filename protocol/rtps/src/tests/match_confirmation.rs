@@ -1,12 +1,14 @@
 //! Whether a writer knows a reader, as far as the reader can tell: it has spoken to that reader alone.
 
-use super::support::*;
-use crate::{ReaderConfig, WriterProxyConfig};
 use alloc::vec;
 use alloc::vec::Vec;
+
 use dunlin_buf::Outbox;
 use dunlin_core::{EntityId, GuidPrefix, SequenceNumber, SequenceNumberSet, VendorId};
 use dunlin_wire::{Gap, Heartbeat, MessageBuilder};
+
+use super::support::*;
+use crate::{ReaderConfig, WriterProxyConfig};
 
 fn packet(to: Option<GuidPrefix>, build: impl FnOnce(&mut MessageBuilder<'_>)) -> Packet {
     let mut out = Outbox::new();

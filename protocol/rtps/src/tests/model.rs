@@ -1,13 +1,15 @@
 //! RTPS 2.5 §8.4.2 "Behavior Required for Interoperability": a writer and several readers over a channel that loses,
 //! reorders and repeats datagrams, in virtual time. Every run follows from its seed.
 
-use super::support::*;
-use crate::{Pacing, ReaderConfig, ReaderProxyConfig, WriterConfig, WriterHistory, WriterProxyConfig};
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
+
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Duration, Locator, MonoTime, Now, Rng, WallTime};
+
+use super::support::*;
+use crate::{Pacing, ReaderConfig, ReaderProxyConfig, WriterConfig, WriterHistory, WriterProxyConfig};
 
 const MS: u64 = 1_000_000;
 

@@ -1,10 +1,11 @@
 //! RTPS 2.5 §8.4.12: what a writer says to others, before it knows a reader or while nothing else arrives there.
 
-use super::support::*;
-use crate::{ReaderConfig, WriterProxyConfig};
 use dunlin_buf::Outbox;
 use dunlin_core::{EntityId, GuidPrefix, SequenceNumber, VendorId};
 use dunlin_wire::{DataFragSpec, DataSpec, Heartbeat, MessageBuilder, PayloadSpec};
+
+use super::support::*;
+use crate::{ReaderConfig, WriterProxyConfig};
 
 fn packet(to: Option<GuidPrefix>, build: impl FnOnce(&mut MessageBuilder<'_>)) -> Packet {
     let mut out = Outbox::new();

@@ -1,14 +1,16 @@
 //! RTPS 2.5 §8.4.12: what a reader delivers, and what it answers to what.
 
-use super::support::*;
-use crate::{ChangeKind, ReaderConfig, WriterConfig, WriterProxyConfig};
 use alloc::vec;
 use alloc::vec::Vec;
+
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{
     Duration, EntityId, Guid, GuidPrefix, MonoTime, Now, SequenceNumber, SequenceNumberSet, WallTime,
 };
 use dunlin_wire::{DataFragSpec, DataSpec, Gap, Heartbeat, HeartbeatFrag, MessageBuilder, PayloadSpec, pid};
+
+use super::support::*;
+use crate::{ChangeKind, ReaderConfig, WriterConfig, WriterProxyConfig};
 
 fn packet(build: impl FnOnce(&mut MessageBuilder<'_>)) -> Packet {
     let mut out = Outbox::new();

@@ -1,10 +1,12 @@
 //! RTPS 2.5 §8.5.3.2: endpoints whose lease ended go on where they were when they are met again. Those of a process that started
 //! again under its old name do not, however far they are by then.
 
+use alloc::vec::Vec;
+
+use dunlin_core::SequenceNumber;
+
 use super::support::*;
 use crate::{ReaderConfig, ReaderProxyConfig, WriterConfig};
-use alloc::vec::Vec;
-use dunlin_core::SequenceNumber;
 
 const LONG_AFTER: u64 = 10_000_000;
 

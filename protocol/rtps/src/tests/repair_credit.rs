@@ -1,10 +1,11 @@
 //! RTPS 2.5 §8.4.9.2 "repairing": who catches up is served at once, whatever else it asks for meanwhile, and again after it has
 //! forgotten its writer.
 
-use super::support::*;
-use crate::{ReaderConfig, ReaderProxyConfig, WriterConfig};
 use dunlin_core::{FragmentNumberSet, SequenceNumber, SequenceNumberSet};
 use dunlin_wire::{AckNack, NackFrag};
+
+use super::support::*;
+use crate::{ReaderConfig, ReaderProxyConfig, WriterConfig};
 
 /// Octets of a sample, and how many there are in the history: at a mebibyte in a second it takes ten seconds.
 const LEN: usize = 100_000;

@@ -1,11 +1,13 @@
 //! DDS 1.4 §2.2.3.12 TIME_BASED_FILTER at the writer, against a reader that applies it to everything.
 
-use super::support::*;
-use crate::{Change, ChangeKind, ReaderConfig, ReaderProxyConfig, WriterConfig, WriterHistory};
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
+
 use dunlin_core::{Duration, InstanceHandle, Rng, SequenceNumber};
+
+use super::support::*;
+use crate::{Change, ChangeKind, ReaderConfig, ReaderProxyConfig, WriterConfig, WriterHistory};
 
 /// One way.
 const DELAY: u64 = 300;

@@ -1,12 +1,14 @@
 //! RTPS 2.5 §9.4.5.1.3: large changes for readers in this process and in shared memory, beside others.
 
-use super::support::*;
-use crate::{ReaderConfig, ReaderProxyConfig, WriterConfig, WriterHistory as _};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
+
 use dunlin_buf::SharedBytes;
 use dunlin_core::{Duration, Locator, SequenceNumber, VendorId};
+
+use super::support::*;
+use crate::{ReaderConfig, ReaderProxyConfig, WriterConfig, WriterHistory as _};
 
 const LARGE: usize = 200_000;
 

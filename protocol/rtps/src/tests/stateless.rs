@@ -1,11 +1,13 @@
 //! RTPS 2.5 §8.4.8 and §8.4.11: participants find each other without being matched.
 
-use super::support::*;
-use crate::{StatelessReader, StatelessWriter};
 use alloc::vec::Vec;
+
 use dunlin_buf::Outbox;
 use dunlin_core::{EntityId, Guid, GuidPrefix};
 use dunlin_wire::{Message, ReceiverState, Submessage};
+
+use super::support::*;
+use crate::{StatelessReader, StatelessWriter};
 
 const SPDP_WRITER: Guid = Guid::new(GuidPrefix([1; 12]), EntityId::SPDP_WRITER);
 const SPDP_READER: Guid = Guid::new(GuidPrefix([2; 12]), EntityId::SPDP_READER);

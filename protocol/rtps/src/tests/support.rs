@@ -1,20 +1,22 @@
 //! What tests share: a history, a sink, and a view of what was sent.
 
-use crate::{
-    Change, ChangeKind, Delivery, DeliverySink, Life, Reader, ReaderConfig, ReaderProxyConfig, Received,
-    Writer, WriterConfig, WriterHistory, WriterProxyConfig,
-};
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
+
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{
     EntityId, Guid, GuidPrefix, InstanceHandle, Locator, LocatorKind, MonoTime, Now, Path, Paths,
     SequenceNumber, VendorId, WallTime,
 };
 use dunlin_wire::{Message, ReceiverState, Submessage};
+
+use crate::{
+    Change, ChangeKind, Delivery, DeliverySink, Life, Reader, ReaderConfig, ReaderProxyConfig, Received,
+    Writer, WriterConfig, WriterHistory, WriterProxyConfig,
+};
 
 pub(crate) const WRITER: Guid = Guid::new(GuidPrefix([1; 12]), EntityId([0, 0, 1, 2]));
 pub(crate) const GROUP: Locator = Locator::udp_v4(Ipv4Addr::new(239, 255, 0, 1), 7401);

@@ -1,10 +1,12 @@
 //! The send window: what is in flight to readers is bounded, and moves on as they say that they took it.
 
-use super::support::*;
-use crate::{ReaderConfig, ReaderProxyConfig, WriterConfig};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+
 use dunlin_core::{EntityId, Guid, VendorId};
+
+use super::support::*;
+use crate::{ReaderConfig, ReaderProxyConfig, WriterConfig};
 
 const WINDOW: usize = 127 * 1024;
 

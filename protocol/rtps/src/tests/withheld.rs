@@ -1,14 +1,16 @@
 //! DDS 1.4 §2.2.3.12 TIME_BASED_FILTER at the writer: what is kept back leaves, although the history removes what it can, the
 //! budget of repairs is used up, new data waits, or the separation changes meanwhile.
 
-use super::separation::{Line, SEPARATION, writes};
-use super::support::*;
-use crate::{Change, ChangeKind, Pacing, ReaderConfig, ReaderFilter, ReaderProxyConfig, WriterConfig};
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
+
 use dunlin_core::{Duration, Locator, SequenceNumber};
+
+use super::separation::{Line, SEPARATION, writes};
+use super::support::*;
+use crate::{Change, ChangeKind, Pacing, ReaderConfig, ReaderFilter, ReaderProxyConfig, WriterConfig};
 
 fn proxy(reliable: bool) -> ReaderProxyConfig {
     ReaderProxyConfig { reliable, ..reader_proxy(0) }

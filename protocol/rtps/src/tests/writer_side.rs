@@ -1,15 +1,17 @@
 //! RTPS 2.5 §8.4.9: what a writer sends in answer to what.
 
-use super::support::*;
-use crate::{Pacing, ReaderConfig, ReaderProxyConfig, WriterConfig};
 use alloc::vec;
 use alloc::vec::Vec;
+
 use dunlin_buf::SharedBytes;
 use dunlin_core::{
     Duration, EntityId, FragmentNumberSet, InstanceHandle, Locator, MonoTime, Now, SequenceNumber,
     SequenceNumberSet,
 };
 use dunlin_wire::{AckNack, Message, NackFrag, Submessage};
+
+use super::support::*;
+use crate::{Pacing, ReaderConfig, ReaderProxyConfig, WriterConfig};
 
 fn set(base: i64, bits: &[i64]) -> SequenceNumberSet {
     let mut set = SequenceNumberSet::empty(SequenceNumber(base));

@@ -1,14 +1,15 @@
 //! RTPS 2.5 §8.3.8.1 AckNack and §8.3.8.12 NackFrag at the writer: what readers have and what they ask for.
 
-use super::Writer;
-use super::readers::{Lacking, MAX_REQUEST_INTERVALS, ReaderProxy, ReaderState, Terms, WHOLE};
-use crate::WriterHistory;
-use crate::proxy_index::ProxyIndex;
 use dunlin_buf::Outbox;
 use dunlin_core::{
     Guid, GuidPrefix, Misbehaviour, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange,
 };
 use dunlin_wire::{AckNack, NackFrag};
+
+use super::Writer;
+use super::readers::{Lacking, MAX_REQUEST_INTERVALS, ReaderProxy, ReaderState, Terms, WHOLE};
+use crate::WriterHistory;
+use crate::proxy_index::ProxyIndex;
 
 /// What an ACKNACK changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

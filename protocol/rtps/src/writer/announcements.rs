@@ -1,11 +1,12 @@
 //! RTPS 2.5 §8.3.8.6 Heartbeat, §8.4.9.2 "announcing" state: what HEARTBEATs say, and when readers are asked for an
 //! acknowledgment.
 
+use dunlin_core::{Duration, EntityId, MonoTime, SequenceNumber};
+use dunlin_wire::{Heartbeat, HeartbeatFrag, HeartbeatGroup, size};
+
 use super::readers::{ReaderProxy, Readers};
 use crate::timing::{arm, is_due};
 use crate::{WriterConfig, WriterHistory};
-use dunlin_core::{Duration, EntityId, MonoTime, SequenceNumber};
-use dunlin_wire::{Heartbeat, HeartbeatFrag, HeartbeatGroup, size};
 
 /// Least time from the last new data to the question for it.
 const LEAST_TAIL: Duration = Duration::from_millis(3);

@@ -1,12 +1,14 @@
 //! RTPS 2.5 §8.4.7 "RTPS Writer Reference Implementations": configuration of writers and of reader proxies.
 
-use crate::{Change, Pacing};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+
 use dunlin_buf::SharedBytes;
 use dunlin_core::{
     Duration, Guid, GuidPrefix, Locator, LocatorKind, Path, Paths, SequenceNumber, VendorId, defaults,
 };
+
+use crate::{Change, Pacing};
 
 /// Decides for one reader which changes it need not get.
 ///

@@ -1,13 +1,14 @@
 //! RTPS 2.5 §8.4.9.2 "pushing": the exchange of ECHO_REQUEST and ECHO that clocks the window between Dunlin peers, see
 //! [`super::transmission`].
 
+use dunlin_buf::Outbox;
+use dunlin_core::{Behaviour, EntityId, Guid, GuidPrefix, Misbehaviour, MonoTime, Now};
+use dunlin_wire::{Echo, EchoRequest, Heartbeat};
+
 use super::Writer;
 use super::readers::ReaderProxy;
 use crate::WriterHistory;
 use crate::proxy_index::ProxyIndex;
-use dunlin_buf::Outbox;
-use dunlin_core::{Behaviour, EntityId, Guid, GuidPrefix, Misbehaviour, MonoTime, Now};
-use dunlin_wire::{Echo, EchoRequest, Heartbeat};
 
 impl Writer {
     /// Whether a reader takes part in the exchange that clocks the window.

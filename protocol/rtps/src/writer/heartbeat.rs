@@ -1,15 +1,16 @@
 //! RTPS 2.5 §8.3.8.6 Heartbeat, §8.3.8.7 HeartbeatFrag and the "announcing" state of §8.4.9.2: what a writer tells its
 //! readers, and when it asks for an acknowledgment.
 
+use dunlin_buf::Outbox;
+use dunlin_core::{EntityId, MonoTime, Now, SequenceNumber, SnRange};
+use dunlin_wire::{Heartbeat, HeartbeatFrag, size};
+
 use super::readers::ReaderProxy;
 use super::withhold::{count_after, with_count};
 use super::{HeartbeatCounts, Writer};
 use crate::WriterHistory;
 use crate::proxy_index::ProxyIndex;
 use crate::timing::is_due;
-use dunlin_buf::Outbox;
-use dunlin_core::{EntityId, MonoTime, Now, SequenceNumber, SnRange};
-use dunlin_wire::{Heartbeat, HeartbeatFrag, size};
 
 /// A group is used for what not all of its members want if at least one in so many of all readers does.
 pub(super) const GROUP_SHARE: usize = 4;

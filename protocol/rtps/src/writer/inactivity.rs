@@ -8,14 +8,16 @@
 //! what is gone, which it counts as lost. Until it has caught up with half of the history it is still not waited for:
 //! else the writer would have to wait for its repairs.
 
+use alloc::vec::Vec;
+
+use dunlin_buf::Outbox;
+use dunlin_core::{Duration, Guid, MonoTime, SequenceNumber};
+
 use super::Writer;
 use super::readers::{InactivityWait, Lacking, ReaderProxy, ReaderState, Silence};
 use crate::proxy_index::ProxyIndex;
 use crate::timing::{arm, is_due};
 use crate::{WriterConfig, WriterHistory};
-use alloc::vec::Vec;
-use dunlin_buf::Outbox;
-use dunlin_core::{Duration, Guid, MonoTime, SequenceNumber};
 
 /// When a writer looks for readers that do not answer, and what came of it.
 ///

@@ -6,17 +6,19 @@
 //! change that fits into one of them is a DATA there. Whoever misses it gets a DATA again, as far as the way to it carries that: there
 //! are readers that do not survive fragments among changes that come whole.
 
+use alloc::vec::Vec;
+
+use dunlin_buf::Outbox;
+use dunlin_core::defaults::LONG_DATAGRAM;
+use dunlin_core::{Behaviour, EntityId, Locator, MonoTime, Path, SequenceNumber, VendorId};
+use dunlin_wire::{Heartbeat, MessageBuilder, size};
+
 use super::Writer;
 use super::readers::{ReaderProxy, WHOLE};
 use super::transmission::{FRAMES_MOST, cost, filling};
 use crate::emit::Framing;
 use crate::proxy_index::ProxyIndex;
 use crate::{Change, WriterHistory};
-use alloc::vec::Vec;
-use dunlin_buf::Outbox;
-use dunlin_core::defaults::LONG_DATAGRAM;
-use dunlin_core::{Behaviour, EntityId, Locator, MonoTime, Path, SequenceNumber, VendorId};
-use dunlin_wire::{Heartbeat, MessageBuilder, size};
 
 /// Octets that are left free behind the data for what announces it and asks for an answer.
 const TAIL: usize = size::HEARTBEAT_OF_GROUP + size::HEARTBEAT_FRAG + size::ECHO_REQUEST;

@@ -1,13 +1,15 @@
 //! RTPS 2.5 §8.4.9 "RTPS StatefulWriter": new changes for readers of the writer's process, see
 //! [`LocalChange`](crate::LocalChange).
 
+use alloc::vec::Vec;
+
+use dunlin_buf::SharedBytes;
+use dunlin_core::{Guid, Locator, MonoTime, SequenceNumber};
+
 use super::Writer;
 use crate::local_delivery::is_in_process;
 use crate::proxy_index::ProxyIndex;
 use crate::{Change, ChangeKind, LocalChange, WriterHistory};
-use alloc::vec::Vec;
-use dunlin_buf::SharedBytes;
-use dunlin_core::{Guid, Locator, MonoTime, SequenceNumber};
 
 impl Writer {
     /// The change with this number, just added to the history, if all readers can be given it, and in `places` where they

@@ -7,13 +7,14 @@
 //! readers on other paths get, so a reader that changes its way goes on with what it has. Within a process no message is too
 //! long, and its payload, which ends it, is not copied.
 
+use dunlin_buf::{Outbox, SharedBytes};
+use dunlin_core::{EntityId, Guid, Locator, LocatorKind, MonoTime};
+use dunlin_wire::{MessageBuilder, size};
+
 use super::readers::ReaderProxy;
 use super::{Writer, WriterConfig};
 use crate::emit::Framing;
 use crate::{Change, WriterHistory};
-use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{EntityId, Guid, Locator, LocatorKind, MonoTime};
-use dunlin_wire::{MessageBuilder, size};
 
 /// Octets of small changes that may be in flight on such a path: half of what a ring of shared memory begins with.
 const FIRST_ROOM: u64 = 512 * 1024;

@@ -1,14 +1,16 @@
 //! RTPS 2.5 §8.4.9.1.3–5 matched_reader_add, matched_reader_remove, matched_reader_lookup.
 
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use dunlin_buf::Outbox;
+use dunlin_core::{Behaviour, Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SnRange};
+
 use super::readers::{Flow, MAX_REQUEST_INTERVALS, ReaderProxy, ReaderState};
 use super::{ReaderProxyConfig, Writer};
 use crate::WriterHistory;
 use crate::proxy_index::ProxyIndex;
 use crate::remembered::Life;
-use alloc::boxed::Box;
-use alloc::vec::Vec;
-use dunlin_buf::Outbox;
-use dunlin_core::{Behaviour, Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SnRange};
 
 /// A best-effort reader cannot ask again, so it gets the time to learn of the writer before the history is sent.
 const HISTORY_DELAY: Duration = Duration::from_millis(20);

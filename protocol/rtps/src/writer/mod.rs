@@ -26,15 +26,12 @@ mod unheard;
 mod withheld;
 mod withhold;
 
+use alloc::vec::Vec;
+
 pub use acknack::AckOutcome;
+use announcements::Announcements;
 pub use announcements::HeartbeatCounts;
 pub use config::{ReaderFilter, ReaderProxyConfig, WriterConfig};
-
-use crate::emit::Framing;
-use crate::timing::earliest;
-use crate::{WriterHistory, WriterStats};
-use alloc::vec::Vec;
-use announcements::Announcements;
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{Duration, Guid, Misbehaviour, MonoTime, Now, SequenceNumber, SnRange};
 use dunlin_wire::HeartbeatGroup;
@@ -44,6 +41,10 @@ use readers::{LongDatagramPaths, ReaderProxy, Readers};
 use repairs::Repairs;
 use transmission::Transmission;
 use withheld::Withheld;
+
+use crate::emit::Framing;
+use crate::timing::earliest;
+use crate::{WriterHistory, WriterStats};
 
 /// A writer with its matched readers.
 ///

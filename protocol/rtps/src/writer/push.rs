@@ -1,14 +1,15 @@
 //! RTPS 2.5 §8.4.9 "pushing" state: new changes go to all matched readers as soon as the pacer lets them.
 
+use dunlin_buf::{Outbox, SharedBytes};
+use dunlin_core::{EntityId, Locator, MonoTime, Now, SequenceNumber, SnRange};
+use dunlin_wire::{Heartbeat, MessageBuilder, size};
+
 use super::Writer;
 use super::lossless::{Progress, lent_in_batch};
 use super::readers::{MAX_REQUEST_INTERVALS, ReaderState};
 use super::transmission::Blocked;
 use crate::emit::Framing;
 use crate::{Change, ChangeKind, WriterHistory};
-use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{EntityId, Locator, MonoTime, Now, SequenceNumber, SnRange};
-use dunlin_wire::{Heartbeat, MessageBuilder, size};
 
 impl Writer {
     /// Sends a change that was just added to the history, and those before it that have not been sent yet, as far as

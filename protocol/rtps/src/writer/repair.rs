@@ -1,14 +1,15 @@
 //! RTPS 2.5 §8.4.9.2 "repairing" and "must_repair" states: what readers asked for is sent again, within a budget.
 
+use dunlin_buf::Outbox;
+use dunlin_core::{EntityId, Locator, MonoTime, SequenceNumber, SnRange};
+use dunlin_wire::size;
+
 use super::Writer;
 use super::readers::{Form, FragmentRequest, MAX_REQUEST_INTERVALS, ReaderState, WHOLE};
 use crate::emit::Framing;
 use crate::proxy_index::ProxyIndex;
 use crate::timing::{earliest, is_due};
 use crate::{Change, WriterHistory};
-use dunlin_buf::Outbox;
-use dunlin_core::{EntityId, Locator, MonoTime, SequenceNumber, SnRange};
-use dunlin_wire::size;
 
 /// What came of trying to send something.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,13 @@
 //! RTPS 2.5 §8.4.9.1, best-effort: finding out whether datagrams of several frames reach readers that never say what they miss, see
 //! `readers::long_datagram_path`.
 
-use super::Writer;
-use super::readers::{Question, ReaderProxy};
-use super::transmission::{FRAMES_MOST, filling};
 use dunlin_buf::Outbox;
 use dunlin_core::{Behaviour, Guid, MonoTime};
 use dunlin_wire::{EchoRequest, MessageBuilder, size};
+
+use super::Writer;
+use super::readers::{Question, ReaderProxy};
+use super::transmission::{FRAMES_MOST, filling};
 
 /// Octets of a question behind data, and where it goes.
 const QUESTION: usize = size::INFO_DST + size::ECHO_REQUEST;

@@ -4,6 +4,17 @@
 //! A change that one reader wants may reach others, who filter for themselves: one datagram may be for many. What comes too
 //! soon for a reader is kept back for it, see [`super::withheld`].
 
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+
+use dunlin_buf::Outbox;
+use dunlin_core::{
+    Behaviour, Duration, Guid, InstanceHandle, Locator, MAX_SET_BITS, MonoTime, Now, SequenceNumber,
+    SequenceNumberSet, SnRange, SnRanges, VendorId,
+};
+use dunlin_wire::params::{PASSED_FILTER_LEN, passed_filter};
+use dunlin_wire::{Gap, MessageBuilder, size};
+
 use super::Writer;
 use super::readers::{MAX_KEPT, MAX_REQUEST_INTERVALS, ReaderProxy, Separation};
 use super::withheld::MAX_UNANNOUNCED;
@@ -12,15 +23,6 @@ use crate::emit::Framing;
 use crate::proxy_index::ProxyIndex;
 use crate::timing::{arm, is_due};
 use crate::{Change, ChangeKind, WriterHistory};
-use alloc::collections::VecDeque;
-use alloc::sync::Arc;
-use dunlin_buf::Outbox;
-use dunlin_core::{
-    Behaviour, Duration, Guid, InstanceHandle, Locator, MAX_SET_BITS, MonoTime, Now, SequenceNumber,
-    SequenceNumberSet, SnRange, SnRanges, VendorId,
-};
-use dunlin_wire::params::{PASSED_FILTER_LEN, passed_filter};
-use dunlin_wire::{Gap, MessageBuilder, size};
 
 /// What readers want by its content, and what they are told of the rest.
 impl Writer {

@@ -15,10 +15,12 @@ pub fn join_directed(out: &mut Outbox, from: usize, max_len: usize) {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
+    use dunlin_core::{GuidPrefix, Locator};
+
     use super::*;
     use crate::{Message, MessageBuilder, Submessage};
-    use alloc::vec::Vec;
-    use dunlin_core::{GuidPrefix, Locator};
 
     fn put(out: &mut Outbox, to: Option<u8>) {
         let mut message = MessageBuilder::new(out, GuidPrefix([1; 12]));

@@ -6,11 +6,11 @@ mod join;
 pub mod size;
 
 pub use data::{DataFragSpec, DataSpec, PayloadSpec};
-pub use header_extension::HeaderExtensionSpec;
-pub use join::join_directed;
-
 use dunlin_buf::Outbox;
 use dunlin_core::{GuidPrefix, Locator, WallTime};
+pub use header_extension::HeaderExtensionSpec;
+use header_extension::Pending;
+pub use join::join_directed;
 
 use crate::encoder::{Block, Encoder, Sink};
 use crate::submessage::{FLAG_MULTICAST, FixedSubmessage, InfoDst, InfoTs, Ipv4Fields, kind};
@@ -18,8 +18,6 @@ use crate::{
     AckNack, Echo, EchoRequest, Endianness, Gap, Header, Heartbeat, HeartbeatFrag, InfoReplyIp4, InfoSrc,
     NackFrag, SecuritySubmessage,
 };
-
-use header_extension::Pending;
 
 /// Writes one message into an outbox.
 ///

@@ -8,7 +8,6 @@ mod crc64xz;
 
 pub use crc32c::{Crc32c, crc32c};
 pub use crc64xz::{Crc64Xz, crc64_xz};
-
 use md5::{Digest, Md5};
 
 /// Which checksum a header extension carries (flags C1 and C2).

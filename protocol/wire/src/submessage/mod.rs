@@ -19,28 +19,26 @@ mod nack_frag;
 mod security;
 
 pub use acknack::AckNack;
+pub(crate) use data::flag as data_flag;
 pub use data::{Data, Payload};
 pub use data_frag::DataFrag;
+pub(crate) use data_frag::flag as data_frag_flag;
+use dunlin_core::{EntityId, GuidPrefix, WallTime};
 pub use echo::{Echo, EchoRequest};
 pub use gap::{Gap, GapGroup};
 pub use header_extension::HeaderExtension;
+pub(crate) use header_extension::{checksum_flags, flag as he_flag};
 pub use heartbeat::{GroupDigests, Heartbeat, HeartbeatGroup};
 pub use heartbeat_frag::HeartbeatFrag;
-pub use info_reply::{InfoReply, LocatorList};
-pub use info_reply_ip4::InfoReplyIp4;
-pub use info_src::InfoSrc;
-pub use nack_frag::NackFrag;
-pub use security::{CryptoFooter, CryptoHeader, ReceiverMac, SecurityKind, SecuritySubmessage};
-
-pub(crate) use data::flag as data_flag;
-pub(crate) use data_frag::flag as data_frag_flag;
-pub(crate) use header_extension::{checksum_flags, flag as he_flag};
 pub(crate) use info_dst::InfoDst;
 pub(crate) use info_reply::FLAG_MULTICAST;
+pub use info_reply::{InfoReply, LocatorList};
+pub use info_reply_ip4::InfoReplyIp4;
 pub(crate) use info_reply_ip4::Ipv4Fields;
+pub use info_src::InfoSrc;
 pub(crate) use info_ts::InfoTs;
-
-use dunlin_core::{EntityId, GuidPrefix, WallTime};
+pub use nack_frag::NackFrag;
+pub use security::{CryptoFooter, CryptoHeader, ReceiverMac, SecurityKind, SecuritySubmessage};
 
 use crate::cursor::Cursor;
 use crate::encoder::{Encoder, Sink};

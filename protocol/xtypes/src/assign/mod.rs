@@ -8,17 +8,19 @@ mod octets;
 mod structure;
 mod union;
 
-use crate::TypeIdentifier;
-use crate::build::{identifier_of, minimal_identifiers, type_objects};
-use crate::identifier::kind;
-use crate::model::{Definition, Element, Enumeration, Kind, Type, TypeGraph, TypeIndex, type_flag};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
+
 use dunlin_cdr::{Extensibility, Representation};
 use dunlin_qos::{TypeConsistencyEnforcement, TypeConsistencyKind};
+
+use crate::TypeIdentifier;
+use crate::build::{identifier_of, minimal_identifiers, type_objects};
+use crate::identifier::kind;
+use crate::model::{Definition, Element, Enumeration, Kind, Type, TypeGraph, TypeIndex, type_flag};
 
 /// Nesting of types up to which they are compared.
 pub const MAX_DEPTH: usize = 64;

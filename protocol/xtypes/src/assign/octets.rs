@@ -7,9 +7,10 @@
 //! and bitmasks no extensibility, no literal of an enumeration is its default, and discriminators need not be understood. With
 //! them in the way no list of final structures would be readable (`tests/interop/tests/fastdds3_types.rs`).
 
+use alloc::borrow::Cow;
+
 use crate::identifier::kind;
 use crate::model::{Element, Kind, Type, TypeGraph, member_flag, type_flag};
-use alloc::borrow::Cow;
 
 const fn unify(primitive: u8) -> u8 {
     match primitive {

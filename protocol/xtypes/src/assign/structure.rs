@@ -1,11 +1,13 @@
 //! Structures (DDS-XTypes 1.3 §7.2.4.4.8).
 
-use super::{Keys, MAX_MISMATCHES, Mismatch, Rules, Verdict, one, within};
-use crate::model::{Kind, Member, Type, TypeGraph, TypeIndex, member_flag};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
+
 use dunlin_cdr::Extensibility;
+
+use super::{Keys, MAX_MISMATCHES, Mismatch, Rules, Verdict, one, within};
+use crate::model::{Kind, Member, Type, TypeGraph, TypeIndex, member_flag};
 
 /// The members that count, with the keys that count.
 fn members(graph: &TypeGraph, index: TypeIndex, keys: Keys) -> Vec<&Member> {

@@ -1,11 +1,13 @@
 //! Unions (DDS-XTypes 1.3 §7.2.4.4.7).
 
-use super::{Keys, Rules, Verdict, one, sorted, within};
-use crate::model::{Case, Union, member_flag};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
+
 use dunlin_cdr::Extensibility;
+
+use super::{Keys, Rules, Verdict, one, sorted, within};
+use crate::model::{Case, Union, member_flag};
 
 /// The case of each label.
 fn by_label(union: &Union) -> BTreeMap<i64, &Case> {

@@ -1,5 +1,7 @@
 //! Annotations in complete type objects (DDS-XTypes 1.3 Annex B `AppliedAnnotation`, `CompleteAnnotationType`).
 
+use alloc::vec::Vec;
+
 use super::{BuildError, Builder, IdentifiedObject, identifiers, size};
 use crate::applied::{AnnotationIndex, AnnotationParameter, Applied, Part, verbatim_fits};
 use crate::identifier::{ExtendedDefinition, kind};
@@ -11,7 +13,6 @@ use crate::object::common::CommonAnnotationParameter;
 use crate::object::complete::*;
 use crate::object::{TypeObject, to_octets};
 use crate::{Equivalence, TypeGraph, TypeIdentifier};
-use alloc::vec::Vec;
 
 /// How deep enumerations with annotations whose parameters are enumerations with annotations may go.
 const MAX_DEPTH: usize = 16;

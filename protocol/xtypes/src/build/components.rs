@@ -2,8 +2,9 @@
 //!
 //! Tarjan's algorithm with a stack of its own: how deep types refer to each other is up to whoever describes them.
 
-use crate::model::{TypeGraph, TypeIndex};
 use alloc::vec::Vec;
+
+use crate::model::{TypeGraph, TypeIndex};
 
 /// Types that depend on each other.
 pub(super) struct Component {

@@ -1,5 +1,8 @@
 //! Type identifiers of types where they are used (DDS-XTypes 1.3 §7.3.4.2).
 
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
 use crate::TypeIdentifier;
 use crate::identifier::kind;
 use crate::identifier::{
@@ -7,8 +10,6 @@ use crate::identifier::{
     PlainSequenceLarge, PlainSequenceSmall,
 };
 use crate::model::{Element, Type};
-use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 /// The identifier of a type; `None` if it is none, or a definition in it has none yet.
 pub(crate) fn of(ty: &Type, ids: &[Option<TypeIdentifier>]) -> Option<TypeIdentifier> {

@@ -5,6 +5,11 @@ mod components;
 mod identifiers;
 mod objects;
 
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use dunlin_cdr::CdrError;
 pub(crate) use identifiers::of as identifier_of;
 pub(crate) use objects::name_of;
 
@@ -14,10 +19,6 @@ use crate::model::{TypeGraph, TypeIndex};
 use crate::object::complete::CompleteTypeObject;
 use crate::object::{TypeObject, equivalence_hash, to_minimal, to_octets};
 use crate::{Equivalence, TypeIdentifier};
-use alloc::string::String;
-use alloc::vec::Vec;
-use core::fmt;
-use dunlin_cdr::CdrError;
 
 /// Why a type has no type objects.
 #[derive(Clone, Debug, PartialEq, Eq)]

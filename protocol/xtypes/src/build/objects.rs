@@ -1,5 +1,8 @@
 //! Complete type objects of definitions (DDS-XTypes 1.3 §7.3.4.5).
 
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use super::{BuildError, identifiers};
 use crate::labels::narrow;
 use crate::model::{
@@ -9,8 +12,6 @@ use crate::object::common::*;
 use crate::object::complete::*;
 use crate::object::minimal::MinimalTypeObject;
 use crate::{TypeGraph, TypeIdentifier};
-use alloc::string::String;
-use alloc::vec::Vec;
 
 type Ids<'a> = &'a [Option<TypeIdentifier>];
 

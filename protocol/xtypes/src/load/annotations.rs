@@ -1,6 +1,8 @@
 //! Annotations of types that came from the network. What is wrong with them, or not known, leaves them out and no more:
 //! types are what they are without them.
 
+use alloc::vec::Vec;
+
 use super::{Loader, MAX_DEFINITIONS, MAX_NAME, ObjectOf};
 use crate::TypeIdentifier;
 use crate::applied::{Annotation, AnnotationParameter, Annotations, Applied, Part};
@@ -9,7 +11,6 @@ use crate::model::{Type, TypeIndex};
 use crate::object::annotation::{AnnotationParameterValue, AppliedAnnotation, AppliedBuiltinTypeAnnotations};
 use crate::object::complete::*;
 use crate::object::{TypeObject, name_hash};
-use alloc::vec::Vec;
 
 /// Annotations that one type may use with all that it depends on.
 const MAX_ANNOTATIONS: usize = 256;

@@ -1,10 +1,11 @@
 //! Types that depend on each other have one hash together (DDS-XTypes 1.3 §7.3.4.9).
 
+use alloc::vec::Vec;
+
 use super::message::TypeIdentifierTypeObjectPair;
 use crate::TypeIdentifier;
 use crate::identifier::{EquivalenceHash, TypeObjectHashId};
 use crate::object::{TypeObject, equivalence_hash, to_octets};
-use alloc::vec::Vec;
 
 /// The bytes of each object of a component, if these are all of them, in order, and have the hash of their identifiers.
 /// The work is in proportion to the objects.

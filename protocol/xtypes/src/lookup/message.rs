@@ -1,10 +1,12 @@
 //! Requests and replies of the TypeLookup service (DDS-XTypes 1.3 §7.6.3.3.4), with the extensibility that
 //! implementations use: messages and headers final, unions appendable, parameters mutable.
 
-use crate::{TypeIdentifier, TypeIdentifierWithSize, TypeObject};
 use alloc::string::String;
 use alloc::vec::Vec;
+
 use dunlin_cdr::{CdrError, CdrRead, CdrWrite, Limits, Representation, from_payload, to_payload};
+
+use crate::{TypeIdentifier, TypeIdentifierWithSize, TypeObject};
 
 /// Names a request (RPC over DDS 1.0 §7.5.1.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, CdrRead, CdrWrite)]

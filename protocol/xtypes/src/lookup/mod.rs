@@ -4,21 +4,23 @@
 mod component;
 pub mod message;
 
-use crate::build::{TypeObjects, name_of};
-use crate::identifier::kind;
-use crate::load::{LoadError, from_objects};
-use crate::object::{TypeObject, to_octets};
-use crate::{TypeGraph, TypeIdentifier, TypeIdentifierWithSize, TypeIndex};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+
 use message::{
     Call, GetTypeDependenciesIn, GetTypeDependenciesOut, GetTypeDependenciesResult, GetTypesIn, GetTypesOut,
     GetTypesResult, Reply, Request, Return, TypeIdentifierPair, TypeIdentifierTypeObjectPair,
     remote_exception,
 };
+
+use crate::build::{TypeObjects, name_of};
+use crate::identifier::kind;
+use crate::load::{LoadError, from_objects};
+use crate::object::{TypeObject, to_octets};
+use crate::{TypeGraph, TypeIdentifier, TypeIdentifierWithSize, TypeIndex};
 
 /// Bytes of type objects in one reply; what does not fit is left out, and the client asks again. An object that is larger
 /// alone, or types that depend on each other that are larger together, have a reply for themselves.

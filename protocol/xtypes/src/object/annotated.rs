@@ -1,8 +1,9 @@
 //! The annotations that an object carries, wherever they are.
 
+use alloc::vec::Vec;
+
 use super::annotation::AppliedAnnotation;
 use super::complete::*;
-use alloc::vec::Vec;
 
 type Visit<'a> = dyn FnMut(&AppliedAnnotation) + 'a;
 

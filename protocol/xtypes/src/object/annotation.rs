@@ -1,10 +1,12 @@
 //! Annotations where they are applied (DDS-XTypes 1.3 §7.3.4.5, Annex B `AppliedAnnotation`).
 
-use crate::TypeIdentifier;
-use crate::identifier::ExtendedDefinition;
 use alloc::string::String;
 use alloc::vec::Vec;
+
 use dunlin_cdr::{CdrRead, CdrWrite, Char8, Char16, Float128, WString};
+
+use crate::TypeIdentifier;
+use crate::identifier::ExtendedDefinition;
 
 /// The first 4 bytes of the MD5 digest of a name.
 pub type NameHash = [u8; 4];

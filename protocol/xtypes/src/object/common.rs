@@ -1,8 +1,10 @@
 //! What minimal and complete type objects share (DDS-XTypes 1.3 §7.3.4.5, Annex B).
 
-use crate::TypeIdentifier;
 use alloc::vec::Vec;
+
 use dunlin_cdr::{CdrRead, CdrWrite};
+
+use crate::TypeIdentifier;
 
 /// What members of structures have in both kinds of objects.
 #[derive(Clone, Debug, PartialEq, CdrRead, CdrWrite)]

@@ -1,5 +1,10 @@
 //! Complete type objects (DDS-XTypes 1.3 §7.3.4.5, Annex B).
 
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use dunlin_cdr::{CdrRead, CdrWrite};
+
 use super::annotation::{
     AnnotationParameterValue, AppliedAnnotation, AppliedBuiltinMemberAnnotations,
     AppliedBuiltinTypeAnnotations,
@@ -7,9 +12,6 @@ use super::annotation::{
 use super::common::*;
 use crate::TypeIdentifier;
 use crate::identifier::ExtendedDefinition;
-use alloc::string::String;
-use alloc::vec::Vec;
-use dunlin_cdr::{CdrRead, CdrWrite};
 
 /// A complete type object.
 #[derive(Clone, Debug, PartialEq, CdrRead, CdrWrite)]

@@ -1,11 +1,13 @@
 //! Minimal type objects (DDS-XTypes 1.3 §7.3.4.5, Annex B).
 
+use alloc::vec::Vec;
+
+use dunlin_cdr::{CdrRead, CdrWrite};
+
 use super::annotation::{AnnotationParameterValue, NameHash};
 use super::common::*;
 use crate::TypeIdentifier;
 use crate::identifier::ExtendedDefinition;
-use alloc::vec::Vec;
-use dunlin_cdr::{CdrRead, CdrWrite};
 
 /// A minimal type object.
 #[derive(Clone, Debug, PartialEq, CdrRead, CdrWrite)]

@@ -8,12 +8,14 @@ pub mod complete;
 pub mod minimal;
 mod reduce;
 
-use crate::identifier::EquivalenceHash;
-use crate::{TypeIdentifier, identifier};
 use alloc::vec::Vec;
+
 use complete::CompleteTypeObject;
 use dunlin_cdr::{CdrError, CdrRead, CdrWrite, Decoder, Encoder, Endianness, Limits, Representation};
 use minimal::MinimalTypeObject;
+
+use crate::identifier::EquivalenceHash;
+use crate::{TypeIdentifier, identifier};
 
 /// Everything that a type is, besides the types it refers to.
 #[derive(Clone, Debug, PartialEq, CdrRead, CdrWrite)]

@@ -1,5 +1,10 @@
 //! Annotations that sources declare themselves, and `@verbatim`, as IDL.
 
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
 use super::{MAX_DEPTH, Printer, constant};
 use crate::applied::{AnnotationIndex, AnnotationParameter, Applied, Part};
 use crate::identifier::kind;
@@ -7,10 +12,6 @@ use crate::model::{Kind, Type, TypeIndex};
 use crate::object::annotation::AnnotationParameterValue as Value;
 use crate::object::name_hash;
 use crate::print::primitive_name;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-use core::fmt::Write as _;
 
 /// Where a text of `@verbatim` may go (IDL 4.2 §8.3.5.1).
 const PLACEMENTS: &[&str] = &[

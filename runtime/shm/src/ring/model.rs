@@ -1,8 +1,9 @@
 //! The ring under loom: what is taken is what was put, in order, and no octet is written while it is read.
 
-use super::*;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
+
+use super::*;
 
 const CAPACITY: usize = 64;
 

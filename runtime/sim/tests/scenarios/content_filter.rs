@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::common::*;
 use dunlin_cdr::DdsType;
 use dunlin_engine::{ContentFilter, ContentFilterProperty, Event, Output, Participant, ReaderSlot};
 use dunlin_filter::Filter;
 use dunlin_sim::{NodeId, World};
+
+use crate::common::*;
 
 /// How the samples of the scenarios look to a filter.
 #[derive(DdsType)]

@@ -1,7 +1,8 @@
 //! DURABILITY: what readers get that come late.
 
-use crate::common::*;
 use dunlin_engine::Event;
+
+use crate::common::*;
 
 fn late_joiners(seed: u64) {
     const OLD: u64 = 120;

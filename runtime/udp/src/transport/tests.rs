@@ -1,8 +1,10 @@
-use super::*;
-use crate::route::Outlet;
+use std::net::Ipv4Addr;
+
 use dunlin_core::PortParameters;
 use dunlin_transport::conformance::{Listener, pattern, push, single};
-use std::net::Ipv4Addr;
+
+use super::*;
+use crate::route::Outlet;
 
 fn config(base: u16) -> UdpConfig {
     UdpConfig { ports: PortParameters { base, ..PortParameters::default() }, ..UdpConfig::default() }

@@ -1,12 +1,13 @@
 //! Two histories, and the octets that bring them together.
 
+use dunlin::qos::{DurabilityService, HistoryKind};
+use dunlin::{Duration, Guid, InstanceHandle, SampleIdentity, SequenceNumber, VendorId, WallTime};
+use proptest::prelude::*;
+
 use super::*;
 use crate::change::{Head, Kind};
 use crate::contract::Contract;
 use crate::history::{Quota, Verdict};
-use dunlin::qos::{DurabilityService, HistoryKind};
-use dunlin::{Duration, Guid, InstanceHandle, SampleIdentity, SequenceNumber, VendorId, WallTime};
-use proptest::prelude::*;
 
 /// Octets of each value in the measurements.
 const VALUE: usize = 256;

@@ -1,16 +1,18 @@
 //! The back end in a file, for PERSISTENT: an embedded database (redb) whose commits are synchronised with the disk.
 
-use super::{MAX_NOTE, Step, Store, StoreError, Visit, VisitNote, note_key, parse_note_key};
-use crate::change::{GroupId, Head, Payload, Position};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
 use redb::backends::FileBackend;
 use redb::{
     Builder, Database, DatabaseError, ReadOnlyTable, ReadableTable, StorageBackend, TableDefinition,
     TableError,
 };
-use std::fs::{File, OpenOptions};
-use std::io;
-use std::path::Path;
-use std::sync::Arc;
+
+use super::{MAX_NOTE, Step, Store, StoreError, Visit, VisitNote, note_key, parse_note_key};
+use crate::change::{GroupId, Head, Payload, Position};
 
 /// The layout of the tables. A program refuses files with another one.
 const VERSION: u64 = 1;

@@ -1,8 +1,9 @@
 //! A commit as its result: of each key the last step alone, for back ends that write keys in any order.
 
+use std::collections::BTreeMap;
+
 use super::{NoteKey, Step};
 use crate::change::{GroupId, Head, Payload, Position};
-use std::collections::BTreeMap;
 
 /// What is there after a commit; `None` is what is not there any more.
 #[derive(Default)]

@@ -1,12 +1,13 @@
 //! A back end over a log: what has records in an order, and nothing that changes in place. A commit is one record, so it is there as a
 //! whole or not at all. What is still of use in the oldest records is written again at the end from time to time, and they go.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use super::folded::Folded;
 use super::{
     MAX_NOTE, NOTE_KEY, NoteKey, Step, Store, StoreError, Visit, VisitNote, note_key, parse_note_key,
 };
 use crate::change::{GroupId, HEAD, Head, Payload, Position, take};
-use std::collections::{BTreeMap, VecDeque};
 
 /// Names a record: later ones have higher numbers.
 pub type Record = u64;

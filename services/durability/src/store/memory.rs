@@ -1,8 +1,9 @@
 //! The back end in memory, for TRANSIENT: it lasts as long as the process.
 
+use std::collections::BTreeMap;
+
 use super::{NoteKey, Step, Store, StoreError, Visit, VisitNote};
 use crate::change::{GroupId, Head, Payload, Position};
-use std::collections::BTreeMap;
 
 /// See the [module](crate::store).
 #[derive(Default, Debug)]

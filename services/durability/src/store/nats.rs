@@ -1,16 +1,18 @@
 //! The back end in NATS JetStream: a log in one stream. Each record is one message, or several one behind the other. The server takes a
 //! message only if it follows the last one that this service knows, so two services never write to one stream.
 
+use std::fmt::Display;
+use std::hash::{BuildHasher, RandomState};
+
+use async_nats::jetstream::message::{PublishMessage, StreamMessage};
+use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType, Stream};
+use async_nats::jetstream::{self, Context};
+
 use super::StoreError;
 use super::log::{Log, LogStore, Record};
 use super::remote::{Remote, failed};
 use crate::backend::NatsBackend;
 use crate::change::take;
-use async_nats::jetstream::message::{PublishMessage, StreamMessage};
-use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType, Stream};
-use async_nats::jetstream::{self, Context};
-use std::fmt::Display;
-use std::hash::{BuildHasher, RandomState};
 
 /// Messages that are on their way at a time.
 const WINDOW: u64 = 64;
@@ -353,9 +355,11 @@ impl Log for NatsLog {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use async_nats::jetstream::stream::Source;
     use std::time::Duration;
+
+    use async_nats::jetstream::stream::Source;
+
+    use super::*;
 
     fn backend() -> NatsBackend {
         NatsBackend {

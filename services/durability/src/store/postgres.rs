@@ -2,18 +2,19 @@
 
 mod tls;
 
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::time::Duration;
+
 pub(crate) use tls::Tls;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, NoTls, Row, Transaction};
 
 use super::folded::Folded;
 use super::remote::{Remote, failed};
 use super::{MAX_NOTE, NoteKey, Step, Store, StoreError, Visit, VisitNote, note_key, parse_note_key};
 use crate::backend::PostgresBackend;
 use crate::change::{GroupId, Head, Payload, Position};
-use std::collections::BTreeMap;
-use std::error::Error;
-use std::time::Duration;
-use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, NoTls, Row, Transaction};
 
 /// The layout of the tables. A program refuses those with another one.
 const LAYOUT: i64 = 1;

@@ -1,9 +1,11 @@
 //! What back ends on servers have in common: each call has an end, and a server that is away is not asked all the time.
 
-use super::StoreError;
 use std::future::Future;
 use std::time::{Duration, Instant};
+
 use tokio::runtime::{Builder, Runtime};
+
+use super::StoreError;
 
 /// Between the first attempts to reach a server that is away.
 const FIRST: Duration = Duration::from_millis(100);

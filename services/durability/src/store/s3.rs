@@ -1,14 +1,16 @@
 //! Segments of a cold tier in an object store that speaks S3.
 
+use std::fmt::Display;
+use std::ops::Range;
+
+use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig};
+
 use super::StoreError;
 use super::remote::{Remote, failed};
 use super::tiered::Cold;
 use crate::backend::ColdBackend;
-use object_store::aws::{AmazonS3, AmazonS3Builder};
-use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig};
-use std::fmt::Display;
-use std::ops::Range;
 
 /// Beside the segments: whose they are.
 const MARK: &str = "owner";

@@ -4,16 +4,17 @@
 
 mod segment;
 
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
+use std::time::SystemTime;
+
 pub use segment::Segment;
 
 use super::{NoteKey, NoteKind, Step, Store, StoreError, Visit, VisitNote};
 use crate::backend::Tier;
 use crate::change::{GroupId, Head, Kind, Payload, Position};
 use crate::topic::Topic;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::hash::{BuildHasher, RandomState};
-use std::ops::Range;
-use std::time::SystemTime;
 
 /// Most values of a segment.
 const VALUES: usize = 20_000;

@@ -9,11 +9,12 @@ mod suite;
 #[expect(dead_code, reason = "other tests need more of it")]
 mod support;
 
-use dunlin_durability::change::{Kind, Position};
-use dunlin_durability::store::{Step, Store, StoreError};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+
+use dunlin_durability::change::{Kind, Position};
+use dunlin_durability::store::{Step, Store, StoreError};
 use support::change;
 
 /// A port that nobody has at this moment.

@@ -1,15 +1,17 @@
 //! NATS as Debian has it.
 
-use crate::suite::{Content, conforms};
-use crate::{Server, append, free_port, has_all, survives_kills};
-use dunlin_durability::ServiceConfig;
-use dunlin_durability::backend::NatsBackend;
-use dunlin_durability::store::{NatsLog, NatsStore, Store};
-use dunlin_test_program::eventually;
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+
+use dunlin_durability::ServiceConfig;
+use dunlin_durability::backend::NatsBackend;
+use dunlin_durability::store::{NatsLog, NatsStore, Store};
+use dunlin_test_program::eventually;
+
+use crate::suite::{Content, conforms};
+use crate::{Server, append, free_port, has_all, survives_kills};
 
 struct Place {
     folder: tempfile::TempDir,

@@ -1,12 +1,5 @@
 //! PostgreSQL as Debian has it.
 
-use crate::suite::{Content, conforms};
-use crate::{Server, append, free_port, has_all, survives_kills};
-use dunlin_durability::backend::PostgresBackend;
-use dunlin_durability::store::{PostgresStore, Store};
-use dunlin_durability::{Service, ServiceConfig};
-use dunlin_test_program::{Place, eventually};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -14,6 +7,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use dunlin_durability::backend::PostgresBackend;
+use dunlin_durability::store::{PostgresStore, Store};
+use dunlin_durability::{Service, ServiceConfig};
+use dunlin_test_program::{Place, eventually};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+
+use crate::suite::{Content, conforms};
+use crate::{Server, append, free_port, has_all, survives_kills};
 
 /// A cluster in a folder of its own.
 struct Cluster {

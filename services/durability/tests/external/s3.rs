@@ -1,11 +1,5 @@
 //! A cold tier in memory, and in a server that speaks S3 (moto, of PyPI).
 
-use crate::suite::{Content, conforms};
-use crate::{Server, append, free_port, has_all};
-use dunlin_durability::ServiceConfig;
-use dunlin_durability::backend::{ColdBackend, Tier};
-use dunlin_durability::store::{Cold, FileStore, MemoryStore, S3, Step, Store, StoreError, TieredStore};
-use dunlin_test_program::{Place, eventually};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -14,6 +8,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use dunlin_durability::ServiceConfig;
+use dunlin_durability::backend::{ColdBackend, Tier};
+use dunlin_durability::store::{Cold, FileStore, MemoryStore, S3, Step, Store, StoreError, TieredStore};
+use dunlin_test_program::{Place, eventually};
+
+use crate::suite::{Content, conforms};
+use crate::{Server, append, free_port, has_all};
 
 /// Moves nearly everything.
 const SMALL: Tier = Tier { keep: 500, segment: 2_000 };

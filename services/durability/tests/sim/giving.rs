@@ -1,10 +1,12 @@
 //! How a service gives the history: until the reader has acknowledged it, so that readers can wait for it, and as writers ask now.
 
-use crate::support::*;
+use std::sync::{Arc, Mutex};
+
 use dunlin::qos::{PublisherQos, SubscriberQos, TopicQos};
 use dunlin::sim::{Node, Result, Sim};
 use dunlin::{DomainParticipant, Duration, WaitForError};
-use std::sync::{Arc, Mutex};
+
+use crate::support::*;
 
 /// So many positions of one instance are kept of a writer that has gone.
 fn keep(sim: &mut Sim, disk: &Disk, count: i64) -> Result<(Node, Arc<Mutex<Shown>>)> {

@@ -1,9 +1,10 @@
 //! What a late joiner gets from a service when the writer has gone.
 
-use crate::support::*;
 use dunlin::InstanceState;
 use dunlin::qos::{DestinationOrderKind, DurabilityKind, PublisherQos, TopicQos};
 use dunlin::sim::{Result, Sim};
+
+use crate::support::*;
 
 /// Writes ten positions of three instances.
 fn write_tracks(sim: &mut Sim, node: &dunlin::sim::Node, writer: &dunlin::DataWriter<Track>) -> Result {

@@ -1,5 +1,8 @@
 //! What the scenarios have in common.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
 use dunlin::qos::{
     DataReaderQos, DataWriterQos, DurabilityKind, DurabilityService, PublisherQos, SubscriberQos, TopicQos,
 };
@@ -11,8 +14,6 @@ use dunlin::{
 use dunlin_durability::change::{GroupId, Payload, Position};
 use dunlin_durability::store::{MemoryStore, Step, Store, StoreError, Visit, VisitNote};
 use dunlin_durability::{Service, ServiceConfig, Stores, TopicState};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 pub struct Track {

@@ -1,8 +1,9 @@
 //! Two services side by side.
 
-use crate::support::*;
 use dunlin::sim::Node;
 use dunlin_durability::TopicState;
+
+use crate::support::*;
 
 #[test]
 fn two_durability_services_give_no_duplicates_and_replace_each_other() {

@@ -1,8 +1,9 @@
 //! What holds for every back end.
 
+use dunlin_durability::store::{FileStore, MemoryStore, Step, Store};
+
 use crate::suite::{conforms, step};
 use crate::support::*;
-use dunlin_durability::store::{FileStore, MemoryStore, Step, Store};
 
 #[test]
 fn memory() {

@@ -1,15 +1,17 @@
 //! Crashes at every point of a run: storage that loses what was not synchronised, in part and out of order. What was committed is there
 //! again, and what was not is there as a whole or not at all.
 
-use crate::support::*;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+
 use dunlin::{InstanceHandle, WallTime};
 use dunlin_durability::change::Change;
 use dunlin_durability::history::{Quota, Verdict};
 use dunlin_durability::keeper::Keeper;
 use dunlin_durability::store::{FileStore, MemoryStore};
 use redb::StorageBackend;
-use std::io;
-use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::support::*;
 
 const NOW: WallTime = WallTime(1_000_000);
 /// What a disk writes at once.

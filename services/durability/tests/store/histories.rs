@@ -1,6 +1,7 @@
 //! What a history keeps, against what DURABILITY_SERVICE says.
 
-use crate::support::*;
+use std::collections::BTreeSet;
+
 use dunlin::qos::{DurabilityService, HistoryKind};
 use dunlin::{Duration, WallTime};
 use dunlin_durability::change::{Change, Kind};
@@ -9,7 +10,8 @@ use dunlin_durability::history::{History, Quota, Verdict};
 use dunlin_durability::keeper::Keeper;
 use dunlin_durability::store::{MemoryStore, NoteKey, NoteKind, Store};
 use proptest::prelude::*;
-use std::collections::BTreeSet;
+
+use crate::support::*;
 
 const NOW: WallTime = WallTime(1_000_000);
 

@@ -1,7 +1,7 @@
 //! A back end over a log that fails: what is not known to be added may be there.
 
-use crate::suite::{Content, conforms, step};
-use crate::support::*;
+use std::collections::BTreeMap;
+
 use dunlin::WallTime;
 use dunlin_durability::change::{Kind, Payload, Position};
 use dunlin_durability::history::Quota;
@@ -9,7 +9,9 @@ use dunlin_durability::keeper::Keeper;
 use dunlin_durability::store::{
     Log, LogStore, MemoryStore, Record, Step, Store, StoreError, Visit, VisitNote,
 };
-use std::collections::BTreeMap;
+
+use crate::suite::{Content, conforms, step};
+use crate::support::*;
 
 /// Records in memory; a lot decides which calls fail, before or after they were done.
 #[derive(Default)]

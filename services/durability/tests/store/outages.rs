@@ -1,15 +1,17 @@
 //! Storage that fails for a while: a full disk that has room again.
 
-use crate::suite::Content;
-use crate::support::*;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use dunlin::SharedBytes;
 use dunlin_durability::change::{Kind, Position};
 use dunlin_durability::store::{FileStore, Step, Store};
 use redb::StorageBackend;
 use redb::backends::InMemoryBackend;
-use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::suite::Content;
+use crate::support::*;
 
 /// A disk that may be full, or not be readable.
 #[derive(Clone, Debug)]

@@ -1,10 +1,12 @@
 //! The conformance suite: what holds for every back end.
 
-use crate::support::*;
+use std::collections::BTreeMap;
+
 use dunlin::SharedBytes;
 use dunlin_durability::change::{Head, Kind, Position};
 use dunlin_durability::store::{NoteKey, NoteKind, Step, Store};
-use std::collections::BTreeMap;
+
+use crate::support::*;
 
 /// Everything that a store has.
 #[derive(PartialEq, Debug, Default, Clone)]

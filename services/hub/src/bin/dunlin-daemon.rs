@@ -1,13 +1,14 @@
 //! `dunlin daemon`: the daemon of a host as a program.
 #![forbid(unsafe_code)]
 
+use std::process::ExitCode;
+use std::time::Duration;
+
 use anyhow::{Context, Result};
 use clap::Parser;
 use dunlin::Config;
 use dunlin_hub::{Daemon, DaemonConfig};
 use dunlin_program::{Stop, tell};
-use std::process::ExitCode;
-use std::time::Duration;
 
 /// A wait for the wish to end, after which it waits again.
 const LOOK: Duration = Duration::from_secs(3_600);

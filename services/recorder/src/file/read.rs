@@ -1,13 +1,15 @@
 //! A recording that is read by its index.
 
-use super::RecordingError;
-use super::scan::{self, Contents, Ending, Visitor};
-use super::unpack::{self, Head};
-use mcap::MAGIC;
-use mcap::records::{Footer, Record, op};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
+
+use mcap::MAGIC;
+use mcap::records::{Footer, Record, op};
+
+use super::RecordingError;
+use super::scan::{self, Contents, Ending, Visitor};
+use super::unpack::{self, Head};
 
 /// Octets of the footer with its head, and the magic behind it.
 const TAIL: u64 = 9 + 20 + 8;

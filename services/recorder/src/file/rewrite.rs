@@ -1,11 +1,12 @@
 //! A new file made of what can be read of another: repair, and cuts by time and topic.
 
+use std::collections::BTreeMap;
+use std::io::{BufRead, Seek, Write};
+
 use super::scan::{self, ChannelInfo, Contents, Ending, Visitor};
 use super::write::{Compression, RecordingWriter, Schema};
 use super::{Message, RecordingError};
 use crate::names::Names;
-use std::collections::BTreeMap;
-use std::io::{BufRead, Seek, Write};
 
 /// Octets of a chunk before it is packed.
 const CHUNK: u64 = 4 << 20;

@@ -1,14 +1,16 @@
 //! A file from its beginning to wherever it ends, without its index.
 
+use std::collections::BTreeMap;
+use std::io::{BufRead, Seek, SeekFrom};
+
+use mcap::MAGIC;
+use mcap::records::{Record, op};
+
 use super::read::ChunkPlace;
 use super::unpack::{self, Head, MAX_DESCRIPTIONS};
 use super::{Message, RecordingError};
 use crate::event::EVENT_TOPIC;
 use crate::source::Source;
-use mcap::MAGIC;
-use mcap::records::{Record, op};
-use std::collections::BTreeMap;
-use std::io::{BufRead, Seek, SeekFrom};
 
 /// A schema of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,9 +1,11 @@
 //! Records of MCAP as they stand in a file, and the contents of chunks; with bounded memory, whatever the file says.
 
-use super::RecordingError;
+use std::io::{Read, Seek};
+
 use mcap::records::op;
 use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader, LinearReaderOptions};
-use std::io::{Read, Seek};
+
+use super::RecordingError;
 
 /// Longest record, and most octets that a chunk may unpack to.
 pub const MAX_CHUNK: u64 = 256 << 20;

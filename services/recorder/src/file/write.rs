@@ -1,14 +1,16 @@
 //! A file that is being written.
 
-use super::RecordingError;
-use crate::event::{EVENT_TOPIC, Event};
-use crate::source::Source;
-use mcap::records::MessageHeader;
-use mcap::write::NoSeek;
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use mcap::records::MessageHeader;
+use mcap::write::NoSeek;
+
+use super::RecordingError;
+use crate::event::{EVENT_TOPIC, Event};
+use crate::source::Source;
 
 /// How chunks are packed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -5,18 +5,19 @@ mod output;
 mod pass;
 mod stats;
 
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
 pub use control::Control;
+use dunlin::qos::{DomainParticipantQos, ServiceMark};
+use dunlin::{Config, CreateParticipantError, DomainParticipant};
+use output::Outputs;
 pub use output::{Identity, SourceTime};
+use pass::{Pass, PassEnd};
 pub use stats::Played;
 
 use crate::file::{Recording, RecordingError};
 use crate::names::Names;
-use dunlin::qos::{DomainParticipantQos, ServiceMark};
-use dunlin::{Config, CreateParticipantError, DomainParticipant};
-use output::Outputs;
-use pass::{Pass, PassEnd};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// What is played, and how.
 #[derive(Clone, Debug)]

@@ -1,11 +1,8 @@
 //! Writers like those that were recorded, and what they write.
 
-use super::control::Control;
-use super::stats::{Lateness, Played};
-use super::{PlayError, PlayerOptions};
-use crate::event::{Event, EventKind};
-use crate::file::{ChannelInfo, Contents, Message};
-use crate::source::Source;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
 use dunlin::qos::{
     DataRepresentationId, DataWriterQos, DurabilityKind, HistoryKind, PublisherQos, Reliability,
     ReliabilityKind, TopicQos,
@@ -14,8 +11,13 @@ use dunlin::{
     DataWriter, DomainParticipant, DynamicType, Guid, SampleIdentity, SequenceNumber, SerializedData, Topic,
     VendorId, WallTime, WriteError, WriteParams,
 };
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+
+use super::control::Control;
+use super::stats::{Lateness, Played};
+use super::{PlayError, PlayerOptions};
+use crate::event::{Event, EventKind};
+use crate::file::{ChannelInfo, Contents, Message};
+use crate::source::Source;
 
 /// Longest time that a write waits before the player looks whether it is to stop.
 const PATIENCE: dunlin::Duration = dunlin::Duration::from_millis(100);

@@ -1,10 +1,11 @@
 //! One way through a recording. Chunks are unpacked ahead, on a thread of their own, so that unpacking makes no sample late.
 
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Duration;
+
 use super::control::{Control, Turn};
 use super::output::Outputs;
 use crate::file::{Chunk, Recording, RecordingError};
-use std::sync::mpsc::{Receiver, sync_channel};
-use std::time::Duration;
 
 /// Chunks that are unpacked ahead.
 const AHEAD: usize = 2;

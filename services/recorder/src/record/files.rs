@@ -1,11 +1,5 @@
 //! What is done with recordings that are there.
 
-use anyhow::{Context, Result};
-use dunlin_program::{sanitize, sanitize_json, sanitize_lines, stdout, tell};
-use dunlin_recorder::Names;
-use dunlin_recorder::event::{Event, EventKind};
-use dunlin_recorder::file::{Compression, Ending, Recording, RecordingError, Rewritten, Selection, rewrite};
-use dunlin_recorder::text::{size, time};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -13,6 +7,13 @@ use std::io::{BufReader, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
+
+use anyhow::{Context, Result};
+use dunlin_program::{sanitize, sanitize_json, sanitize_lines, stdout, tell};
+use dunlin_recorder::Names;
+use dunlin_recorder::event::{Event, EventKind};
+use dunlin_recorder::file::{Compression, Ending, Recording, RecordingError, Rewritten, Selection, rewrite};
+use dunlin_recorder::text::{size, time};
 
 /// What a recording says of one topic.
 #[derive(Default, serde::Serialize)]

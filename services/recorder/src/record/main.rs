@@ -6,13 +6,14 @@ mod run;
 #[cfg(feature = "web")]
 mod web;
 
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
 use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum};
 use dunlin_recorder::file::Compression;
 use dunlin_recorder::text::{parse_duration, parse_size};
-use std::path::PathBuf;
-use std::process::ExitCode;
-use std::time::Duration;
 
 /// The status when something of what was meant to be recorded is missing.
 const INCOMPLETE: u8 = 3;

@@ -1,18 +1,20 @@
 //! Recording.
 
-use crate::{INCOMPLETE, Record};
-use anyhow::{Context, Result, bail};
-use dunlin::{Config, DynamicType};
-use dunlin_idl::{Disk, Options as IdlOptions, compile};
-use dunlin_program::{Stop, sanitize, say, tell};
-use dunlin_recorder::text::{size, stamp};
-use dunlin_recorder::{Counts, Names, Options, Recorder, StorageOptions, WhenFull};
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, Result, bail};
+use dunlin::{Config, DynamicType};
+use dunlin_idl::{Disk, Options as IdlOptions, compile};
+use dunlin_program::{Stop, sanitize, say, tell};
+use dunlin_recorder::text::{size, stamp};
+use dunlin_recorder::{Counts, Names, Options, Recorder, StorageOptions, WhenFull};
+
+use crate::{INCOMPLETE, Record};
 
 /// Between two progress lines.
 const PERIOD: Duration = Duration::from_millis(500);

@@ -1,16 +1,17 @@
 //! `dunlin replay`: the player as a program.
 #![forbid(unsafe_code)]
 
+use std::io::{BufRead, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use dunlin::Config;
 use dunlin_program::{Stop, end, stdout, tell};
 use dunlin_recorder::text::parse_duration;
 use dunlin_recorder::{Control, Identity, Names, Played, Player, PlayerOptions, SourceTime};
-use std::io::{BufRead, Write};
-use std::path::PathBuf;
-use std::process::ExitCode;
-use std::time::Duration;
 
 #[derive(Parser)]
 #[command(

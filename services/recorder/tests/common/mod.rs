@@ -2,13 +2,13 @@
 
 #![allow(dead_code, reason = "each test uses part of it")]
 
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+
 use dunlin::qos::{DataReaderQos, DataWriterQos, TopicQos};
 use dunlin::{DataReader, DataWriter, DdsType};
 use dunlin_recorder::event::{Event, EventKind};
 use dunlin_recorder::file::Recording;
-use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
-
 use dunlin_test_program::{Place, Running, text};
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]

@@ -1,15 +1,17 @@
 //! From TOML.
 
-use super::{
-    ConfigError, Create, Limits, ParticipantConfig, RouteConfig, RouterConfig, StatusConfig, read_text,
-};
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use dunlin::config::nearest;
 use dunlin::qos::DataRepresentationId;
 use dunlin::{Config, Duration};
 use dunlin_settings::pattern::{Names, Template};
 use dunlin_settings::{Report, Table};
-use std::collections::BTreeSet;
-use std::path::Path;
+
+use super::{
+    ConfigError, Create, Limits, ParticipantConfig, RouteConfig, RouterConfig, StatusConfig, read_text,
+};
 
 /// Highest domain: RTPS 2.5 §9.6.2 has ports for no other.
 const MAX_DOMAIN: u32 = 232;

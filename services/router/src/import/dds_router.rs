@@ -1,7 +1,8 @@
 //! The YAML of DDS Router (versions 3 to 5): participants, allow and block lists, routes.
 
-use super::{Draft, Import, ImportError, LeftOut, print};
 use serde_norway::{Mapping, Value};
+
+use super::{Draft, Import, ImportError, LeftOut, print};
 
 struct Reading<'t> {
     text: &'t str,

@@ -1,7 +1,8 @@
 //! The XML of RTI Routing Service: `routing_service`, `domain_route`, `session`, `topic_route`, `auto_topic_route`.
 
-use super::{Draft, Import, ImportError, LeftOut, literal, print};
 use roxmltree::{Document, Node, ParsingOptions};
+
+use super::{Draft, Import, ImportError, LeftOut, literal, print};
 
 /// Most nodes of a document.
 const MAX_NODES: u32 = 100_000;

@@ -1,10 +1,11 @@
 //! A router that is pumped by the test: other configurations while it runs, policies of profiles, restarts.
 
-use crate::support::*;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, ReliabilityKind, TopicQos};
 use dunlin::sim::{Node, Result, Sim};
 use dunlin::{DataReader, DomainParticipant, Duration};
 use dunlin_router::{Forwarding, Router, RouterConfig};
+
+use crate::support::*;
 
 /// A router without a thread.
 fn pumped(node: &Node, text: &str) -> Router {

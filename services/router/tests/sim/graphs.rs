@@ -1,12 +1,14 @@
 //! Random graphs of routers: cycles, several ways, restarts. Every sample reaches every domain that there is a way to exactly once, and
 //! when the writers are silent, so is everything else.
 
-use crate::support::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
 use dunlin::qos::{DataReaderQos, DataWriterQos};
 use dunlin::sim::{Node, Result, Sim};
 use dunlin::{DataReader, DataWriter, Guid};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+
+use crate::support::*;
 
 /// Samples of each writer.
 const SAMPLES: i64 = 30;

@@ -1,9 +1,10 @@
 //! What passes: data with identity, time and order, ends of instances, history, ownership, back-pressure.
 
-use crate::support::*;
 use dunlin::qos::{DataReaderQos, DataWriterQos};
 use dunlin::sim::Sim;
 use dunlin::{Duration, InstanceState};
+
+use crate::support::*;
 
 const ALL: &str = "[[route]]\nfrom = \"inner\"\nto = \"outer\"\n";
 

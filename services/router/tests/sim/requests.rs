@@ -1,9 +1,10 @@
 //! Requests and replies across a router, and types that nobody announces.
 
-use crate::support::*;
 use dunlin::qos::{PublisherQos, SubscriberQos, TopicQos};
 use dunlin::sim::Result;
 use dunlin::{DdsType, DomainParticipant, InstanceState, SerializedData, WriteParams};
+
+use crate::support::*;
 
 /// As ROS 2 names the topics of a service.
 const ROS: &str = "[[route]]\nbetween = [\"inner\", \"outer\"]\ntopics = [\"rq/*\", \"rr/*\"]\n";

@@ -1,12 +1,13 @@
 //! What goes where, under which name, and how much of it.
 
-use crate::support::*;
 use dunlin::qos::{
     DataRepresentationId, DataWriterQos, PresentationAccessScope, PublisherQos, SubscriberQos, TopicQos,
 };
 use dunlin::sim::{Node, Result, Sim};
 use dunlin::{DataReader, DdsType, DomainParticipant};
 use dunlin_router::{RouterStatus, STATUS_TOPIC};
+
+use crate::support::*;
 
 fn rule(keys: &str) -> String {
     format!("{TWO}[[route]]\nname = \"only\"\nfrom = \"inner\"\nto = \"outer\"\n{keys}\n")

@@ -1,5 +1,13 @@
 //! The threads of a bridge.
 
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use dunlin::{
+    DCPS_PUBLICATION, DCPS_SUBSCRIPTION, DataReader, DcpsPublication, DcpsSubscription, StatusMask,
+};
+
 use super::Shared;
 use crate::down::{DownRoute, Turn};
 use crate::plan::Plan;
@@ -7,12 +15,6 @@ use crate::queue::News;
 use crate::service::ServiceRoute;
 use crate::types::NoTopic;
 use crate::up::{Question, UpKey, UpRoute};
-use dunlin::{
-    DCPS_PUBLICATION, DCPS_SUBSCRIPTION, DataReader, DcpsPublication, DcpsSubscription, StatusMask,
-};
-use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
 
 /// Least time between looks at what discovery knows.
 const PLANNING: Duration = Duration::from_millis(5);

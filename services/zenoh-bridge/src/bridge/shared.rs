@@ -1,5 +1,15 @@
 //! What all routes of a bridge share.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dunlin::qos::{DataReaderQos, DataWriterQos, Property, ServiceMark};
+use dunlin::{DomainParticipant, Guid, SampleIdentity};
+use zenoh::liveliness::LivelinessToken;
+use zenoh::{Session, Wait};
+
 use crate::attachment::SourceId;
 use crate::config::BridgeConfig;
 use crate::down::DownRoute;
@@ -12,14 +22,6 @@ use crate::stats::{Count, Counts};
 use crate::token::{self, Announced};
 use crate::up::{Question, UpKey, UpRoute};
 use crate::wake::Wake;
-use dunlin::qos::{DataReaderQos, DataWriterQos, Property, ServiceMark};
-use dunlin::{DomainParticipant, Guid, SampleIdentity};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::SyncSender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use zenoh::liveliness::LivelinessToken;
-use zenoh::{Session, Wait};
 
 /// Property of endpoints: the zenoh network that data goes to or comes from.
 const NETWORK: &str = "zenoh-bridge.network";

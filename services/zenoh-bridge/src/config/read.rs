@@ -1,12 +1,14 @@
 //! From TOML.
 
+use std::path::Path;
+
+use dunlin::{Config, Duration};
+use dunlin_settings::{Report, Table};
+
 use super::{
     BridgeConfig, ConfigError, Congestion, DdsConfig, Direction, Limits, RouteConfig, ZenohConfig, read_text,
 };
 use crate::key::{Convention, check_scope};
-use dunlin::{Config, Duration};
-use dunlin_settings::{Report, Table};
-use std::path::Path;
 
 /// Highest domain: RTPS 2.5 §9.6.2 has ports for no other.
 const MAX_DOMAIN: u32 = 232;

@@ -1,5 +1,12 @@
 //! Asks other bridges for history, and for what was missed.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use zenoh::Wait;
+use zenoh::query::{ConsolidationMode, QueryTarget, Reply, ReplyKeyExpr};
+
 use super::DownRoute;
 use crate::attachment::{Meta, SourceId};
 use crate::bridge::Shared;
@@ -8,11 +15,6 @@ use crate::queue::{News, Queue};
 use crate::source::Ask;
 use crate::stats::Count;
 use crate::token;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-use zenoh::Wait;
-use zenoh::query::{ConsolidationMode, QueryTarget, Reply, ReplyKeyExpr};
 
 /// How long answers may take.
 const PATIENCE: Duration = Duration::from_secs(10);

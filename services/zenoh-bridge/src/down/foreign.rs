@@ -1,9 +1,11 @@
 //! What comes from others than Dunlin's bridges: no numbers, but the times of zenoh perhaps.
 
-use crate::stats::{Count, Counts};
 use std::collections::{HashMap, VecDeque};
+
 use zenoh::bytes::ZBytes;
 use zenoh::time::{Timestamp, TimestampId};
+
+use crate::stats::{Count, Counts};
 
 /// Sources whose last times are remembered.
 const SOURCES: usize = 1024;

@@ -1,9 +1,11 @@
 //! Which output has an instance of OWNERSHIP EXCLUSIVE. Its owner is chosen in the domain that it comes from: when that is another writer
 //! there, the output of the former one gives the instance up here, or readers would keep to it.
 
-use crate::offer::Offer;
-use dunlin::InstanceHandle;
 use std::collections::BTreeMap;
+
+use dunlin::InstanceHandle;
+
+use crate::offer::Offer;
 
 /// Instances that are remembered of a route.
 const INSTANCES: usize = 1 << 16;
@@ -48,8 +50,9 @@ impl Owners {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin::qos::DataWriterQos;
+
+    use super::*;
 
     fn strength(value: i32) -> Offer {
         let mut qos = DataWriterQos::default();

@@ -1,18 +1,20 @@
 //! A client of the domain, for servers behind zenoh.
 
-use super::request::{RequestId, little_endian, with_header, without_header};
-use super::{ServiceKey, Style};
-use crate::bridge::Shared;
-use crate::stats::Count;
-use dunlin::{DataReader, DataWriter, SampleIdentity, SampleInfo, SerializedData, WriteParams};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
+
+use dunlin::{DataReader, DataWriter, SampleIdentity, SampleInfo, SerializedData, WriteParams};
 use zenoh::Wait;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::qos::CongestionControl;
 use zenoh::query::Querier;
 use zenoh::sample::Locality;
+
+use super::request::{RequestId, little_endian, with_header, without_header};
+use super::{ServiceKey, Style};
+use crate::bridge::Shared;
+use crate::stats::Count;
 
 /// How long a reply may take.
 const PATIENCE: Duration = Duration::from_secs(60);

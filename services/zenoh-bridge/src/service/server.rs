@@ -1,19 +1,21 @@
 //! A server of the domain, for clients behind zenoh.
 
-use super::request::{RequestId, little_endian, with_header, without_header};
-use super::{ServiceKey, Style};
-use crate::bridge::Shared;
-use crate::stats::Count;
-use dunlin::qos::Property;
-use dunlin::{DataReader, DataWriter, SampleIdentity, SampleInfo, SerializedData, WriteParams};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
+
+use dunlin::qos::Property;
+use dunlin::{DataReader, DataWriter, SampleIdentity, SampleInfo, SerializedData, WriteParams};
 use zenoh::Wait;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::query::{Query, Queryable};
 use zenoh::sample::Locality;
+
+use super::request::{RequestId, little_endian, with_header, without_header};
+use super::{ServiceKey, Style};
+use crate::bridge::Shared;
+use crate::stats::Count;
 
 /// Requests that wait for their replies.
 const PENDING: usize = 4096;

@@ -1,5 +1,12 @@
 //! Answers who asks for what a route has passed on: bridges of Dunlin, and those who keep to an official convention.
 
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use zenoh::Wait;
+use zenoh::query::{Query, Queryable, ReplyKeyExpr};
+use zenoh::sample::Locality;
+
 use super::UpKey;
 use crate::attachment::{Meta, SourceId};
 use crate::bridge::Shared;
@@ -7,11 +14,6 @@ use crate::cache::Cache;
 use crate::key::Convention;
 use crate::stats::Count;
 use crate::token;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use zenoh::Wait;
-use zenoh::query::{Query, Queryable, ReplyKeyExpr};
-use zenoh::sample::Locality;
 
 /// Questions that wait to be answered.
 const WAITING: usize = 1024;

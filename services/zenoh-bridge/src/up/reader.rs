@@ -1,12 +1,14 @@
 //! The reader of a route to zenoh.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dunlin::qos::{DataReaderQos, DestinationOrderKind, OwnershipKind, SubscriberQos};
+use dunlin::{DataReader, DataReaderListener, Guid, SerializedData, StatusMask};
+
 use super::UpKey;
 use crate::bridge::Shared;
 use crate::types::{self, NoTopic};
-use dunlin::qos::{DataReaderQos, DestinationOrderKind, OwnershipKind, SubscriberQos};
-use dunlin::{DataReader, DataReaderListener, Guid, SerializedData, StatusMask};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 struct Arrivals {
     ready: Arc<AtomicBool>,

@@ -1,12 +1,14 @@
 //! Sessions of zenoh that speak the official conventions by hand.
 
-use crate::support::*;
+use std::sync::{Arc, Mutex};
+
 use dunlin_test_program::{Place, eventually};
 use dunlin_zenoh_bridge::{Bridge, Count};
-use std::sync::{Arc, Mutex};
 use zenoh::Wait;
 use zenoh::query::{ConsolidationMode, ReplyKeyExpr};
 use zenoh::sample::{Locality, SampleKind};
+
+use crate::support::*;
 
 /// `Track { id: 5, position }` in CDR, little endian, as it is on the wire.
 fn track_octets(position: i64) -> Vec<u8> {

@@ -1,10 +1,11 @@
 //! A peer of zenoh that sends what nobody should.
 
-use crate::support::*;
 use dunlin_test_program::{Place, eventually};
 use dunlin_zenoh_bridge::{Bridge, Count};
 use zenoh::Wait;
 use zenoh::qos::CongestionControl;
+
+use crate::support::*;
 
 #[test]
 fn unreadable_zenoh_messages_are_counted_and_skipped() {

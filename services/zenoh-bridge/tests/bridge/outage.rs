@@ -1,9 +1,10 @@
 //! Connections that break.
 
-use crate::support::*;
 use dunlin_test_program::{Place, eventually};
 use dunlin_zenoh_bridge::Count;
 use zenoh::Wait;
+
+use crate::support::*;
 
 #[test]
 fn a_router_that_is_gone_for_a_while_loses_nothing() {

@@ -1,9 +1,11 @@
 //! The Python package eclipse-zenoh as a peer; `services/external.sh` installs it.
 
-use crate::support::*;
+use std::process::{Command, Stdio};
+
 use dunlin_test_program::{Place, Running, eventually};
 use dunlin_zenoh_bridge::Bridge;
-use std::process::{Command, Stdio};
+
+use crate::support::*;
 
 /// Twenty rounds of one convention, both ways.
 fn rounds(name: &str, routes: &str, (out, out_key): (&str, &str), (into, into_key): (&str, &str)) {

@@ -1,10 +1,11 @@
 //! Services of ROS 2 in the convention of zenoh-plugin-ros2dds.
 
-use crate::support::*;
 use dunlin::{DataReader, DataWriter, DdsType, WriteParams};
 use dunlin_test_program::{Place, eventually};
 use dunlin_zenoh_bridge::Bridge;
 use zenoh::Wait;
+
+use crate::support::*;
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]
 #[dds(name = "example_interfaces::srv::dds_::AddTwoInts_Request_")]

@@ -1,10 +1,11 @@
 //! DDS to zenoh to DDS: what two of Dunlin's bridges carry.
 
-use crate::support::*;
 use dunlin::qos::{DataWriterQos, OwnershipKind};
 use dunlin::{InstanceState, WallTime, WriteParams};
 use dunlin_test_program::{Place, eventually};
 use dunlin_zenoh_bridge::Count;
+
+use crate::support::*;
 
 #[test]
 fn identities_times_and_states_survive() {

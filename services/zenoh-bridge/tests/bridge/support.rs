@@ -1,11 +1,12 @@
 //! Sites: a domain, a bridge, writers and readers.
 
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{DataReader, DataWriter, DdsType, InstanceState, Sample};
 use dunlin_test_program::{PATIENCE, Place, eventually};
 use dunlin_zenoh_bridge::{Bridge, BridgeConfig, Count};
-use std::net::TcpListener;
-use std::time::{Duration, Instant};
 use zenoh::{Session, Wait};
 
 #[derive(DdsType, Clone, Debug, Default, PartialEq)]

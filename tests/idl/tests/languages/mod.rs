@@ -4,14 +4,15 @@
 #[path = "../random/mod.rs"]
 mod random;
 
-use dunlin_cdr::{DecodeOptions, Endianness, Limits, Representation, Scope};
-use dunlin_dynamic::{DynamicData, DynamicType};
-use dunlin_idl::backend::{Backend, Input};
-use dunlin_idl::{Compilation, Disk, Extensibility, LoadError, Loader, Options, compile};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use dunlin_cdr::{DecodeOptions, Endianness, Limits, Representation, Scope};
+use dunlin_dynamic::{DynamicData, DynamicType};
+use dunlin_idl::backend::{Backend, Input};
+use dunlin_idl::{Compilation, Disk, Extensibility, LoadError, Loader, Options, compile};
 
 const FORMS: [(Representation, Endianness); 4] = [
     (Representation::Xcdr1, Endianness::Little),

@@ -1,11 +1,12 @@
 //! Programs of other implementations that answer lines about octets.
 
-use dunlin_cdr::Char16;
-use dunlin_dynamic::{UnionValue, Value};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use dunlin_cdr::Char16;
+use dunlin_dynamic::{UnionValue, Value};
 
 /// Where the programs are.
 pub fn peers() -> PathBuf {

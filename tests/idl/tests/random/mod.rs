@@ -1,9 +1,10 @@
 //! Random values of types known at run time.
 #![allow(dead_code)]
 
+use std::cmp::Ordering;
+
 use dunlin_cdr::{Float128, PrimitiveKind, WString};
 use dunlin_dynamic::{MemberShape, Shape, TypeView, UnionValue, Value};
-use std::cmp::Ordering;
 
 /// The same bits for the same seed.
 pub fn bits(seed: u64) -> impl FnMut() -> u64 {

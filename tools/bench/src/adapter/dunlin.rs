@@ -1,12 +1,13 @@
 //! Dunlin through its public API.
 
+use std::cell::Cell;
+use std::sync::Arc;
+
 use anyhow::{Result, ensure};
 use dunlin::config::Waiting;
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, Sample, StatusMask};
 use dunlin_bench_adapter::{About, Can, Implementation, OnPayload, Open, Session};
-use std::cell::Cell;
-use std::sync::Arc;
 
 /// Samples that a reader hands over at once.
 const BATCH: usize = 256;

@@ -1,11 +1,13 @@
 //! The discovery server or the daemon of an architecture, as a process of the benchmark: it ends with it.
 
-use super::SERVER;
+use std::io::{BufRead, Read as _, Write as _};
+
 use anyhow::{Context, Result, bail};
 use dunlin::Config;
 use dunlin_bench_adapter::Line;
 use dunlin_hub::{Daemon, DaemonConfig, Server, ServerConfig};
-use std::io::{BufRead, Read as _, Write as _};
+
+use super::SERVER;
 
 /// The longest command, octets.
 const MAX_LINE: u64 = 64 << 10;

@@ -1,11 +1,13 @@
 //! Dunlin with samples that are lent: written where readers of other processes see them.
 
-use super::dunlin::{reader_qos, writer_qos};
+use std::sync::Arc;
+
 use anyhow::{Result, ensure};
 use dunlin::qos::{PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant, StatusMask};
 use dunlin_bench_adapter::{OnPayload, Open, Session};
-use std::sync::Arc;
+
+use super::dunlin::{reader_qos, writer_qos};
 
 /// Samples that a reader hands over at once.
 const BATCH: usize = 64;

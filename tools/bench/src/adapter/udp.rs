@@ -2,14 +2,15 @@
 //!
 //! `x.wait` is `block` (the default) or `spin`. Payloads above 65,000 octets travel in several datagrams, unprotected.
 
-use anyhow::{Context, Result, bail};
-use dunlin_bench_adapter::{About, Can, Implementation, OnPayload, Open, Session, only};
-use socket2::{Domain, Protocol, Socket, Type};
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use dunlin_bench_adapter::{About, Can, Implementation, OnPayload, Open, Session, only};
+use socket2::{Domain, Protocol, Socket, Type};
 
 /// The most octets of one datagram.
 const DATAGRAM: usize = 65_000;

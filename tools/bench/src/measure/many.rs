@@ -1,13 +1,15 @@
 //! Many processes of two kinds: those that write and those that read.
 
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use dunlin_bench_adapter::Line;
+
 use super::{Bench, Outcome, PATIENCE, all, figure};
 use crate::place::Place;
 use crate::process::Adapter;
 use crate::statistics::{Figures, summarise};
 use crate::usage::Usage;
-use anyhow::{Context, Result, ensure};
-use dunlin_bench_adapter::Line;
-use std::time::{Duration, Instant};
 
 impl Bench<'_> {
     /// As many writers as readers, each a process. Memory is the part of each process of what it has in common with others

@@ -1,5 +1,10 @@
 //! One writer, and readers that count.
 
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use dunlin_bench_adapter::Line;
+
 use super::{Bench, Outcome, PATIENCE, all, cpu, figure, load};
 use crate::hosts::Hosts;
 use crate::place::Place;
@@ -7,9 +12,6 @@ use crate::process::Adapter;
 use crate::scenario::Kind;
 use crate::statistics::{Figures, summarise};
 use crate::usage::{Calls, Usage};
-use anyhow::{Context, Result, bail};
-use dunlin_bench_adapter::Line;
-use std::time::{Duration, Instant};
 
 /// The arrival of samples has ended when nothing came for so long. Reliable ones may come late: some implementations ask
 /// for what is missing every three seconds.

@@ -1,7 +1,8 @@
 //! Pictures as SVG: curves over the payload or the percentile, and bars.
 
-use super::table::number;
 use std::fmt::Write;
+
+use super::table::number;
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 350.0;

@@ -1,5 +1,7 @@
 //! Results as one HTML page that needs nothing else.
 
+use std::fmt::Write;
+
 use super::chart::escape;
 use super::figures::{Figure, groups, over_the_rate, parts, pictures};
 use super::table::{
@@ -8,7 +10,6 @@ use super::table::{
 use crate::compare::what;
 use crate::results::Results;
 use crate::scenario::{Kind, Link, Measure, Placement, Scheduling, SetUp};
-use std::fmt::Write;
 
 const STYLE: &str = include_str!("style.css");
 

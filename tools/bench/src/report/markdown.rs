@@ -1,9 +1,10 @@
 //! Results as Markdown.
 
+use std::fmt::Write;
+
 use super::matrix::{Matrix, matrices};
 use super::table::{IMPLEMENTATION_COLUMNS, Table, implementation_rows, method, notes, table, tables};
 use crate::results::Results;
-use std::fmt::Write;
 
 /// One run, with all figures; or in brief: one table for each part that has several payloads, readers or topics, without
 /// ratios.

@@ -1,9 +1,10 @@
 //! The clocks: source timestamps, LIFESPAN and DESTINATION_ORDER compare those of several hosts.
 
-use super::report::Report;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
+
+use super::report::Report;
 
 /// 2024-01-01: before that the clock was never set.
 const PLAUSIBLE: Duration = Duration::from_secs(1_704_067_200);

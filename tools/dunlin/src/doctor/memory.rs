@@ -1,11 +1,13 @@
 //! The folder for shared memory.
 
-use super::report::Report;
-use dunlin::Config;
-use rustix::fs::statvfs;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
+
+use dunlin::Config;
+use rustix::fs::statvfs;
+
+use super::report::Report;
 
 /// Less than this is soon full of large samples.
 const ENOUGH: u64 = 64 << 20;

@@ -7,14 +7,16 @@ mod ports;
 mod report;
 mod sockets;
 
-use crate::join::{Join, listen};
+use std::io::Write;
+use std::process::ExitCode;
+
 use anyhow::Result;
 use clap::Args;
 use dunlin::Config;
 use dunlin::config::Architecture;
 use report::Report;
-use std::io::Write;
-use std::process::ExitCode;
+
+use crate::join::{Join, listen};
 
 /// What is asked for.
 #[derive(Args)]
@@ -87,8 +89,9 @@ fn domain_check(domain: u32, config: Config, arguments: &Arguments, report: &mut
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use clap::Parser;
+
+    use super::*;
 
     #[derive(Parser)]
     struct Command {

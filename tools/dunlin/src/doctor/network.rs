@@ -1,13 +1,15 @@
 //! Interfaces, and whether datagrams really go out and come back on each.
 
-use super::report::Report;
-use dunlin::Config;
-use dunlin::host::{self, Interface};
-use socket2::{Domain, InterfaceIndexOrAddress, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddrV4, SocketAddrV6};
 use std::time::{Duration, Instant};
+
+use dunlin::Config;
+use dunlin::host::{self, Interface};
+use socket2::{Domain, InterfaceIndexOrAddress, Protocol, SockAddr, Socket, Type};
+
+use super::report::Report;
 
 /// How long a datagram to this very host may take.
 const ARRIVAL: Duration = Duration::from_millis(500);
@@ -188,8 +190,9 @@ pub fn unicast(config: &Config, interface: &Interface, report: &mut Report) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::net::Ipv4Addr;
+
+    use super::*;
 
     fn interface(up: bool, mtu: u32, multicast: bool) -> Interface {
         let addresses = vec!["192.0.2.1".parse().unwrap()];

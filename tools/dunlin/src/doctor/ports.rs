@@ -1,12 +1,14 @@
 //! The well-known ports of the domain (RTPS 2.5 §9.6.2).
 
-use super::report::Report;
-use dunlin::Config;
-use dunlin::host::{MAX_PARTICIPANT_INDEX, PortParameters};
-use socket2::{Domain, Protocol, Socket, Type};
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+
+use dunlin::Config;
+use dunlin::host::{MAX_PARTICIPANT_INDEX, PortParameters};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::report::Report;
 
 /// Participant indices that are looked at.
 const INDICES: u32 = MAX_PARTICIPANT_INDEX + 1;

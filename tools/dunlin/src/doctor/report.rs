@@ -1,7 +1,8 @@
 //! What the checks found.
 
-use crate::output::counted;
 use std::fmt;
+
+use crate::output::counted;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Level {

@@ -1,7 +1,8 @@
 //! How much the kernel lets a socket keep.
 
-use super::report::Report;
 use std::fs;
+
+use super::report::Report;
 
 /// What Dunlin asks for.
 const WANTED: u64 = 4 << 20;

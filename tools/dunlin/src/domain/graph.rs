@@ -1,17 +1,19 @@
 //! `dunlin graph`: a picture of who talks to whom.
 
-use super::{Domain, Participant, Topic, survey};
-use crate::join::{Survey, listen};
-use anyhow::{Context, Result};
-use clap::{Args, ValueEnum};
-use dunlin::Config;
-use dunlin_program::{sanitize, sanitize_lines};
-use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
+use dunlin::Config;
+use dunlin_program::{sanitize, sanitize_lines};
+use serde::Serialize;
+
+use super::{Domain, Participant, Topic, survey};
+use crate::join::{Survey, listen};
 
 /// Kinds of pictures.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,16 +1,18 @@
 //! `dunlin ls`: participants, topics and endpoints of a domain.
 
-use super::{Domain, Endpoint, Participant, Topic, survey};
-use crate::join::{Survey, listen};
-use crate::output::counted;
-use anyhow::{Result, ensure};
-use clap::Args;
-use dunlin::Config;
-use dunlin_program::sanitize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+use clap::Args;
+use dunlin::Config;
+use dunlin_program::sanitize;
+
+use super::{Domain, Endpoint, Participant, Topic, survey};
+use crate::join::{Survey, listen};
+use crate::output::counted;
 
 /// What is asked for.
 #[derive(Args)]

@@ -6,10 +6,12 @@ pub mod ls;
 pub mod qos;
 mod svg;
 
-use crate::names;
+use std::collections::BTreeMap;
+
 use dunlin::{DomainParticipant, Guid, Locator};
 use serde::Serialize;
-use std::collections::BTreeMap;
+
+use crate::names;
 
 /// A domain as it is known at one moment.
 #[derive(Serialize)]

@@ -1,12 +1,13 @@
 //! The announced QoS that says something: the kind of RELIABILITY always, the rest where it is not the default.
 
+use std::collections::BTreeMap;
+
 use dunlin::qos::{
     DataRepresentation, Deadline, DestinationOrder, Durability, DurabilityService, History, HistoryKind,
     LatencyBudget, Lifespan, Liveliness, Ownership, OwnershipKind, Partition, Presentation, Property,
     Reliability, ResourceLimits, TimeBasedFilter, TransportPriority, TypeConsistencyEnforcement, UNLIMITED,
 };
 use dunlin::{Duration, PublicationBuiltinTopicData, SubscriptionBuiltinTopicData};
-use std::collections::BTreeMap;
 
 type Policies = BTreeMap<&'static str, String>;
 

@@ -1,9 +1,11 @@
 //! The picture of a domain: who writes on the left, topics in the middle, who reads on the right.
 
+use std::fmt::Write as _;
+
+use dunlin_program::sanitize;
+
 use super::graph::arrows;
 use super::{Domain, Topic};
-use dunlin_program::sanitize;
-use std::fmt::Write as _;
 
 const BOX: (usize, usize) = (230, 46);
 const GAP: usize = 18;

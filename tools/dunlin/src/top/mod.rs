@@ -6,10 +6,11 @@ mod table;
 mod traffic;
 mod watch;
 
-use crate::domain::{ls, survey};
-use crate::join::{Survey, wait_of};
-use crate::statistics::Statistics;
-use crate::topic::on_interrupt;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
 use anyhow::{Result, ensure};
 use clap::Args;
 use dunlin::{Config, DomainParticipant};
@@ -19,12 +20,13 @@ use model::{Snapshot, Sources};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEvent};
 use screen::{Screen, Step};
-use std::io::{IsTerminal, Write};
-use std::process::ExitCode;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
 use table::Page;
 use watch::{Counted, Watch};
+
+use crate::domain::{ls, survey};
+use crate::join::{Survey, wait_of};
+use crate::statistics::Statistics;
+use crate::topic::on_interrupt;
 
 /// Between two looks at the keyboard.
 const STEP: Duration = Duration::from_millis(50);

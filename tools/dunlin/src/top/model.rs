@@ -1,14 +1,16 @@
 //! What is shown of a domain at one moment.
 
-use super::traffic::{Traffic, seen, total};
-use super::watch::{Counted, Counts, Flow};
-use crate::domain::{Domain, Endpoint, Participant};
-use crate::statistics::{AllTold, json, misbehaviours};
+use std::collections::BTreeMap;
+
 use dunlin::Guid;
 use dunlin::statistics::{BandCounters, STATISTICS_TOPIC};
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+
+use super::traffic::{Traffic, seen, total};
+use super::watch::{Counted, Counts, Flow};
+use crate::domain::{Domain, Endpoint, Participant};
+use crate::statistics::{AllTold, json, misbehaviours};
 
 /// A participant with what its writers write to topics that are subscribed to.
 #[derive(Serialize, Clone)]
@@ -303,12 +305,13 @@ impl Snapshot {
 
 #[cfg(test)]
 pub mod tests {
-    use super::*;
-    use crate::domain::graph::tests::domain;
-    use crate::statistics::tests::told;
     use dunlin::statistics::{
         DaemonCounters, EntityStatistics, ParticipantCounters, ReaderCounters, WriterCounters,
     };
+
+    use super::*;
+    use crate::domain::graph::tests::domain;
+    use crate::statistics::tests::told;
 
     /// Two participants, of which one writes `Square`; its writer has written ten samples in two seconds.
     pub fn snapshot() -> Snapshot {

@@ -1,15 +1,17 @@
 //! What `dunlin top` draws in a terminal, and what its keys do.
 
-use super::model::Snapshot;
-use super::table::{Page, Row, Width, shortened};
-use crate::output::counted;
+use std::collections::BTreeSet;
+
 use ratatui::Frame;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row as TableRow, Table, TableState};
-use std::collections::BTreeSet;
+
+use super::model::Snapshot;
+use super::table::{Page, Row, Width, shortened};
+use crate::output::counted;
 
 const HELP: &str = "q end  Tab page  ←→ sort  r turn  / filter  s subscribe  a all  p pause";
 /// The same for a narrow screen.
@@ -227,10 +229,11 @@ impl Screen {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::top::model::tests::snapshot;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
+
+    use super::*;
+    use crate::top::model::tests::snapshot;
 
     /// The screen as text, without blanks at the ends of lines and without empty lines.
     fn text(screen: &Screen, shown: &Snapshot, (width, height): (u16, u16)) -> Vec<String> {

@@ -1,9 +1,11 @@
 //! The pages of `dunlin top` as columns and rows.
 
+use std::cmp::Ordering;
+
+use dunlin_program::sanitize;
+
 use super::model::Snapshot;
 use super::traffic::{Number as Counted, Traffic};
-use dunlin_program::sanitize;
-use std::cmp::Ordering;
 
 /// What is listed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

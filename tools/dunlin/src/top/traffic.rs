@@ -1,10 +1,11 @@
 //! Numbers of samples, each with where it comes from.
 
-use super::watch::Flow;
-use crate::statistics::Told;
 use dunlin::statistics::EntityStatistics;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
+
+use super::watch::Flow;
+use crate::statistics::Told;
 
 /// Who counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,14 +1,16 @@
 //! Counts what is written to topics, by subscribing to them. Each topic costs what a best-effort reader of it costs.
 
-use crate::topic::{partitions, subscribe};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
 use anyhow::Result;
 use dunlin::qos::{OwnershipKind, Partition, TopicQos};
 use dunlin::{
     DataReader, DomainParticipant, EntityKind, Guid, PublicationBuiltinTopicData, RawSample, SerializedData,
     StatusMask,
 };
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::topic::{partitions, subscribe};
 
 /// Samples of an instance that wait for the listener, which takes them at once.
 const KEPT: i32 = 64;

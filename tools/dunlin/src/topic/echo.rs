@@ -1,10 +1,9 @@
 //! `dunlin echo TOPIC`: prints what is written to a topic.
 
-use super::format::{Format, OctetsFormat, Printer};
-use super::series::Series;
-use super::{LONGEST_STEP, PATIENCE, Target, TypeOf, on_interrupt, subscribe};
-use crate::join::Arrivals;
-use crate::output::counted;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
 use anyhow::Result;
 use clap::Args;
 use dunlin::cdr::{DecodeOptions, Limits};
@@ -15,9 +14,12 @@ use dunlin::{
 };
 use dunlin_program::Stop;
 use dunlin_program::tell;
-use std::io::Write;
-use std::process::ExitCode;
-use std::time::{Duration, Instant};
+
+use super::format::{Format, OctetsFormat, Printer};
+use super::series::Series;
+use super::{LONGEST_STEP, PATIENCE, Target, TypeOf, on_interrupt, subscribe};
+use crate::join::Arrivals;
+use crate::output::counted;
 
 /// What is asked for.
 #[derive(Args)]

@@ -1,5 +1,7 @@
 //! Samples as text.
 
+use std::io::Write;
+
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use dunlin::dynamic_types::{AccessError, AccessFailure, PathError, Shape};
@@ -7,7 +9,6 @@ use dunlin::{DynamicData, DynamicType, DynamicView, InstanceState, SampleInfo};
 use dunlin_json::{JsonView, Octets, SelectedViews, leaves_of_view};
 use dunlin_program::{sanitize, sanitize_lines};
 use serde::Serialize;
-use std::io::Write;
 
 /// How samples are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

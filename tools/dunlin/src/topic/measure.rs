@@ -1,9 +1,9 @@
 //! `dunlin hz`, `dunlin bw` and `dunlin latency`: what can be told of a topic without knowing its type.
 
-use super::series::{Series, Summary};
-use super::{LONGEST_STEP, PATIENCE, Target, on_interrupt, subscribe};
-use crate::join::Arrivals;
-use crate::output::counted;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
 use anyhow::{Result, ensure};
 use clap::Args;
 use dunlin::qos::TopicQos;
@@ -11,9 +11,11 @@ use dunlin::{Against, Config, DataReader, EntityKind, SerializedData, WallTime};
 use dunlin_program::Stop;
 use dunlin_program::tell;
 use serde::Serialize;
-use std::io::Write;
-use std::process::ExitCode;
-use std::time::{Duration, Instant};
+
+use super::series::{Series, Summary};
+use super::{LONGEST_STEP, PATIENCE, Target, on_interrupt, subscribe};
+use crate::join::Arrivals;
+use crate::output::counted;
 
 /// What is asked for.
 #[derive(Args)]
@@ -291,10 +293,11 @@ fn lines(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use clap::Parser;
     use dunlin::DdsType;
     use dunlin::qos::{DataWriterQos, PublisherQos};
+
+    use super::*;
 
     #[derive(Parser)]
     struct Command {

@@ -6,10 +6,10 @@ pub mod measure;
 pub mod publish;
 mod series;
 
-use crate::idl::{self, IdlOptions};
-use crate::join::Join;
-use crate::names::TopicName;
-use crate::types;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dunlin::qos::{DataReaderQos, DurabilityKind, OwnershipKind, Partition, ReliabilityKind, SubscriberQos};
@@ -19,9 +19,11 @@ use dunlin::{
     SubscriptionBuiltinTopicData,
 };
 use dunlin_program::Stop;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+
+use crate::idl::{self, IdlOptions};
+use crate::join::Join;
+use crate::names::TopicName;
+use crate::types;
 
 /// How long an endpoint that is known may take to match.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,7 +1,12 @@
 //! `dunlin pub TOPIC VALUE`: writes to a topic.
 
-use super::{LONGEST_STEP, PATIENCE, Target, TypeOf, on_interrupt, partitions};
-use crate::output::counted;
+use std::collections::BTreeMap;
+use std::io::{BufRead, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use dunlin::cdr::Representation;
@@ -15,12 +20,9 @@ use dunlin::{
 use dunlin_program::Stop;
 use dunlin_program::{sanitize, tell};
 use serde::Deserialize;
-use std::collections::BTreeMap;
-use std::io::{BufRead, Write};
-use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant};
+
+use super::{LONGEST_STEP, PATIENCE, Target, TypeOf, on_interrupt, partitions};
+use crate::output::counted;
 
 /// How long readers are looked for that the writer could suit, by those who need not know them.
 const SURVEY: Duration = Duration::from_secs(1);

@@ -1,12 +1,13 @@
 //! Who can read whom, between a file and the endpoints of a topic: each pair with what the endpoint announces.
 
-use super::Endpoint;
-use crate::domain::qos;
 use dunlin::qos::{DataRepresentationId, TypeConsistencyEnforcement};
 use dunlin::xtypes::cdr::Representation;
 use dunlin::xtypes::{TypeIn, assignable};
 use dunlin::{DynamicType, KnownType};
 use serde::Serialize;
+
+use super::Endpoint;
+use crate::domain::qos;
 
 /// A reader and a writer, one of the file and one or several of the topic.
 #[derive(Serialize)]

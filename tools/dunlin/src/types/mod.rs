@@ -2,10 +2,13 @@
 
 mod compare;
 
-use crate::idl::{self, IdlOptions};
-use crate::join::{Survey, listen};
-use crate::names::{self, TopicName};
-use crate::output::counted;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 use compare::Judged;
@@ -15,12 +18,11 @@ use dunlin::{Config, DomainParticipant, Guid, KnownType, TypeDiscovery};
 use dunlin_idl::{Memory, Notation, Options, convert_all};
 use dunlin_program::{sanitize_lines, tell};
 use serde::Serialize;
-use std::collections::BTreeSet;
-use std::io::Write;
-use std::path::PathBuf;
-use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+
+use crate::idl::{self, IdlOptions};
+use crate::join::{Survey, listen};
+use crate::names::{self, TopicName};
+use crate::output::counted;
 
 /// How long participants are asked at most; the library gives up before.
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -1,11 +1,8 @@
 //! `dunlin ls`, `top`, `graph` and `why` and the library's `explain_topic` say the same of each of forty staged pairs: whether the
 //! two match, and whether anything is in the way.
 
-use crate::common::{PATIENCE, other_domain, participant, text};
-use crate::why::{
-    Keyed, Measurement, Named, Reading, Stage, reading, reads, stage_policies, stage_the_rest, writes,
-    writing,
-};
+use std::time::Instant;
+
 use dunlin::qos::DataRepresentationId::{Xcdr1, Xcdr2};
 use dunlin::qos::LivelinessKind::{Automatic, ManualByTopic};
 use dunlin::qos::PresentationAccessScope::{Group, Topic};
@@ -15,7 +12,12 @@ use dunlin_interop::verdicts::{
     Verdict, Verdicts, differing, of_explanation, of_graph, of_ls, of_pairs, of_top,
 };
 use serde_json::Value;
-use std::time::Instant;
+
+use crate::common::{PATIENCE, other_domain, participant, text};
+use crate::why::{
+    Keyed, Measurement, Named, Reading, Stage, reading, reads, stage_policies, stage_the_rest, writes,
+    writing,
+};
 
 #[derive(DdsType, Clone, Debug, Default)]
 #[dds(name = "Reading", final)]

@@ -1,12 +1,13 @@
 //! Runs the program, also in the background.
 
-use dunlin::{Config, DomainParticipant};
 use std::io::{BufRead, BufReader, Write};
 use std::net::UdpSocket;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use dunlin::{Config, DomainParticipant};
 
 /// How long anything may take.
 pub const PATIENCE: Duration = Duration::from_secs(60);

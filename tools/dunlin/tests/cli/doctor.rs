@@ -1,10 +1,12 @@
 //! What `dunlin doctor` says of the domain: each kind of problem, with what to do.
 
-use crate::common::{Ghost, PATIENCE, more_domain, participant, run};
-use dunlin::qos::{DataWriterQos, PublisherQos, TopicQos};
-use dunlin::{DdsType, DomainParticipant};
 use std::any::Any;
 use std::time::Instant;
+
+use dunlin::qos::{DataWriterQos, PublisherQos, TopicQos};
+use dunlin::{DdsType, DomainParticipant};
+
+use crate::common::{Ghost, PATIENCE, more_domain, participant, run};
 
 #[derive(DdsType, Clone, Debug, Default)]
 struct Reading {

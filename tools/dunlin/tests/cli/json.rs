@@ -1,7 +1,8 @@
 //! What programs read: one object in one line.
 
-use crate::common::{Background, domain, eventually, text};
 use serde_json::Value;
+
+use crate::common::{Background, domain, eventually, text};
 
 fn objects(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect()

@@ -1,12 +1,13 @@
 //! Hosts, processes and policies in `dunlin ls`.
 
-use crate::common::{Background, PATIENCE, domain, eventually};
 use dunlin::qos::{
     DataReaderQos, DataWriterQos, DestinationOrderKind, PublisherQos, SubscriberQos, TopicQos,
     TypeConsistencyKind,
 };
 use dunlin::{Config, DdsType, DomainParticipant, Duration};
 use serde_json::Value;
+
+use crate::common::{Background, PATIENCE, domain, eventually};
 
 #[derive(DdsType, Clone, Debug, Default)]
 struct Reading {

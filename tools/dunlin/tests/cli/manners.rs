@@ -1,10 +1,11 @@
 //! How every command behaves where its output goes nowhere, and how it says what is wrong.
 
-use crate::common::{Background, PATIENCE, in_environment, more_domain, program, run, text};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::process::{Child, Output, Stdio};
 use std::time::Instant;
+
+use crate::common::{Background, PATIENCE, in_environment, more_domain, program, run, text};
 
 const DDS_XML: &str = "<CycloneDDS><Domain Id='3'/></CycloneDDS>";
 const IDL: &str = "struct Shape { @key string<128> color; long x; long y; long shapesize; };\n";

@@ -1,11 +1,13 @@
 //! What Dunlin participants tell of themselves, as `dunlin top` and `dunlin why` show it.
 
-use crate::common::{Background, PATIENCE, eventually, eventually_so, more_domain, participant};
+use std::time::{Duration, Instant};
+
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::statistics::STATISTICS_TOPIC;
 use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant, SerializedData};
 use serde_json::Value;
-use std::time::{Duration, Instant};
+
+use crate::common::{Background, PATIENCE, eventually, eventually_so, more_domain, participant};
 
 #[derive(DdsType, Clone, Debug, Default)]
 struct Reading {

@@ -1,7 +1,8 @@
 //! `dunlin top` where nobody looks: as JSON and as a table.
 
-use crate::common::{Background, domain, eventually_so, run, text};
 use serde_json::Value;
+
+use crate::common::{Background, domain, eventually_so, run, text};
 
 /// What is told of a topic, once its rate is known.
 fn square(text: &str) -> Option<Value> {

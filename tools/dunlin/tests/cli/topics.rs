@@ -1,9 +1,11 @@
 //! `dunlin echo`, `pub`, `hz`, `bw`, `latency`, against shapes that another process publishes.
 
-use crate::common::{Background, PATIENCE, domain, more_domain, participant, run, text, with_input};
+use std::time::Instant;
+
 use dunlin::DdsType;
 use dunlin::qos::{DataReaderQos, OwnershipKind, SubscriberQos, TopicQos};
-use std::time::Instant;
+
+use crate::common::{Background, PATIENCE, domain, more_domain, participant, run, text, with_input};
 
 /// The same type as in [`IDL`].
 #[derive(DdsType, Clone, Debug, Default)]

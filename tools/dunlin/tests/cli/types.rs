@@ -1,9 +1,10 @@
 //! `--idl` and `--diff`: how files are compiled, and with what announced policies they are compared.
 
-use crate::common::{Background, domain, eventually, in_environment, run, text};
 use dunlin::qos::DataRepresentationId::Xcdr1;
 use dunlin::qos::{DataReaderQos, SubscriberQos, TopicQos, TypeConsistencyKind};
 use dunlin::{Config, DdsType, DomainParticipant};
+
+use crate::common::{Background, domain, eventually, in_environment, run, text};
 
 /// Included, with a bound and an extensibility that are not written there.
 fn files() -> tempfile::TempDir {

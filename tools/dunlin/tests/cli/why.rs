@@ -1,15 +1,17 @@
 //! `dunlin why` over staged mismatches between endpoints of this process: the right cause, its values and its hint, and no
 //! other cause.
 
-use crate::common::{Ghost, PATIENCE, domain, more_domain, participant, run, text};
+use std::any::Any;
+use std::time::Instant;
+
 use dunlin::qos::DataRepresentationId::{Xcdr1, Xcdr2};
 use dunlin::qos::LivelinessKind::{Automatic, ManualByTopic};
 use dunlin::qos::PresentationAccessScope::{Instance, Topic};
 use dunlin::qos::{DataReaderQos, DataWriterQos, DurabilityKind, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{DdsType, DomainParticipant, Duration};
 use serde_json::Value;
-use std::any::Any;
-use std::time::Instant;
+
+use crate::common::{Ghost, PATIENCE, domain, more_domain, participant, run, text};
 
 #[derive(DdsType, Clone, Debug, Default)]
 pub struct Reading {

@@ -1,9 +1,11 @@
 //! Types that only an XML file tells, on the wire with types that Rust was compiled with.
 
-use crate::common::{PATIENCE, domain, eventually, run, text};
+use std::time::{Duration, Instant};
+
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{Config, DdsType, DomainParticipant};
-use std::time::{Duration, Instant};
+
+use crate::common::{PATIENCE, domain, eventually, run, text};
 
 #[derive(DdsType, Clone, Copy, Debug, Default, PartialEq)]
 #[dds(appendable, name = "plant::Phase")]

@@ -3,16 +3,17 @@
 mod received;
 mod settings;
 
-pub use settings::{Settings, TOPICS};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::motion::Motion;
-use crate::types::ShapeType;
 use anyhow::{Context, Result, ensure};
 use dunlin::qos::TopicQos;
 use dunlin::{DataWriter, DomainParticipant, Publisher};
 use received::Subscription;
 use serde::Serialize;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+pub use settings::{Settings, TOPICS};
+
+use crate::motion::Motion;
+use crate::types::ShapeType;
 
 /// Publications and subscriptions at one time.
 const MAX_ENTRIES: usize = 64;

@@ -1,12 +1,14 @@
 //! A subscription of a board.
 
-use super::{Entry, Settings, Shape};
-use crate::types::ShapeType;
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
 use anyhow::Result;
 use dunlin::qos::TopicQos;
 use dunlin::{DataReader, DomainParticipant, IncompatibleQosStatus, InstanceState, Sample, Subscriber};
-use std::collections::{BTreeMap, VecDeque};
-use std::time::{Duration, Instant};
+
+use super::{Entry, Settings, Shape};
+use crate::types::ShapeType;
 
 /// Samples taken at once.
 const BATCH: usize = 256;

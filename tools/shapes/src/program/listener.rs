@@ -1,11 +1,12 @@
 //! The listener of the participant: a line for each status.
 
-use super::output::Output;
 use dunlin::{
     AnyDataReader, AnyDataWriter, AnyTopic, DeadlineMissedStatus, IncompatibleQosStatus,
     InconsistentTopicStatus, LivelinessChangedStatus, LivelinessLostStatus, MatchedStatus, PublisherListener,
     StatusMask, SubscriberListener, TopicListener,
 };
+
+use super::output::Output;
 
 /// Prints what happens to the endpoints.
 pub struct Tell(pub Output);
@@ -82,13 +83,15 @@ impl SubscriberListener for Tell {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::types::ShapeType;
+    use std::io::Write;
+    use std::sync::mpsc::{Sender, channel};
+
     use dunlin::qos::{DataReaderQos, DataWriterQos, LivelinessKind, PublisherQos, SubscriberQos, TopicQos};
     use dunlin::{Config, DomainParticipant, Duration};
     use dunlin_program::Stop;
-    use std::io::Write;
-    use std::sync::mpsc::{Sender, channel};
+
+    use super::*;
+    use crate::types::ShapeType;
 
     /// What is written, line by line.
     struct Lines(Sender<String>);

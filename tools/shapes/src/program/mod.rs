@@ -7,9 +7,9 @@ mod output;
 mod publish;
 mod subscribe;
 
-pub use options::Options;
+use std::process::ExitCode;
+use std::time::Duration;
 
-use crate::types::ShapeType;
 use clap::Parser;
 use dunlin::qos::TopicQos;
 use dunlin::{
@@ -17,9 +17,10 @@ use dunlin::{
     Topic,
 };
 use dunlin_program::Stop;
+pub use options::Options;
 use output::Output;
-use std::process::ExitCode;
-use std::time::Duration;
+
+use crate::types::ShapeType;
 
 /// How long the last lines may take to be read.
 const LAST_LINES: Duration = Duration::from_millis(300);

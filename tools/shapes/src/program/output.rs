@@ -1,11 +1,12 @@
 //! Lines on standard output that hold nobody up: a thread writes them, so that a reader who does not read stops neither
 //! the listeners nor the end of the program.
 
-use dunlin_program::{Stop, sanitize};
 use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use dunlin_program::{Stop, sanitize};
 
 /// Lines that may wait to be written before the one who prints samples waits too.
 const ROOM: usize = 256;
@@ -123,8 +124,9 @@ impl Output {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::sync::mpsc::{Receiver, Sender, channel};
+
+    use super::*;
 
     /// Takes a line for each permit.
     struct Reluctant(Receiver<()>, Sender<String>);

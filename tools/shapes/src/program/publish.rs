@@ -1,13 +1,14 @@
 //! The publisher.
 
+use dunlin::qos::TopicQos;
+use dunlin::{DataWriter, DomainParticipant, Duration, Publisher, WriteError};
+use dunlin_program::Stop;
+
 use super::options::{FinalState, Options};
 use super::output::Output;
 use super::{Failure, line_of};
 use crate::motion::Motion;
 use crate::types::ShapeType;
-use dunlin::qos::TopicQos;
-use dunlin::{DataWriter, DomainParticipant, Duration, Publisher, WriteError};
-use dunlin_program::Stop;
 
 /// How long readers may take to acknowledge what was written, when the loop has ended.
 const ACKNOWLEDGED: Duration = Duration::from_secs(1);

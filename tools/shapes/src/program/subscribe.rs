@@ -1,15 +1,16 @@
 //! The subscriber.
 
-use super::options::Options;
-use super::output::Output;
-use super::{Failure, line_of};
-use crate::types::ShapeType;
 use dunlin::qos::TopicQos;
 use dunlin::{
     DataReader, DomainParticipant, InstanceHandle, InstanceState, ReadError, Sample, SampleStateMask,
     StateMasks, Subscriber,
 };
 use dunlin_program::Stop;
+
+use super::options::Options;
+use super::output::Output;
+use super::{Failure, line_of};
+use crate::types::ShapeType;
 
 /// More samples than any cache has.
 const ALL: usize = i32::MAX as usize;

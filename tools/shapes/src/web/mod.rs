@@ -2,8 +2,10 @@
 
 mod session;
 
-use crate::board::Board;
-use crate::cli::PERIOD;
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::Arc;
+
 use anyhow::{Context, Result};
 use axum::Router;
 use axum::extract::{State, WebSocketUpgrade};
@@ -12,10 +14,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use dunlin_program::Stop;
 use dunlin_program::page::{self, Server};
-use std::io::Write;
-use std::net::{Ipv4Addr, TcpListener};
-use std::sync::Arc;
 use tokio::sync::watch;
+
+use crate::board::Board;
+use crate::cli::PERIOD;
 
 /// The page needs nothing but itself.
 const POLICY: &str = "default-src 'self'; frame-ancestors 'none'";

@@ -1,12 +1,14 @@
 //! One page that is open.
 
-use crate::board::{Board, Settings};
+use std::sync::Arc;
+
 use anyhow::Result;
 use axum::extract::ws::{Message, WebSocket};
 use futures_util::{SinkExt, StreamExt};
 use serde::Deserialize;
-use std::sync::Arc;
 use tokio::sync::watch;
+
+use crate::board::{Board, Settings};
 
 /// Octets of the longest wish.
 pub const MAX_WISH: usize = 4096;

@@ -1,13 +1,15 @@
 //! Against a definition: all combinations whose columns are equal.
 
-use super::*;
-use crate::participant::ParticipantInner;
-use crate::topic::TopicInner;
+use std::sync::{Arc, Weak};
+
 use dunlin_cdr::{DdsType, DecodeOptions, Limits, Representation, TypeRef, from_payload, to_payload};
 use dunlin_core::Rng;
 use dunlin_filter::Selection;
 use dunlin_qos::TopicQos;
-use std::sync::{Arc, Weak};
+
+use super::*;
+use crate::participant::ParticipantInner;
+use crate::topic::TopicInner;
 
 #[derive(DdsType, Clone, Debug)]
 struct A {

@@ -1,7 +1,8 @@
 //! A group of which writers are discovered late, come, go and crash: its sets are whole or not there (RTPS 2.5 §8.7.6).
 
-use super::*;
 use dunlin::Topic;
+
+use super::*;
 
 /// A publisher that has writers of two topics and creates some of a third, and a subscriber.
 struct Stage {

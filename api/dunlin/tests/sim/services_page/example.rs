@@ -1,8 +1,9 @@
 //! A router of one route, and a store that acknowledges what it has.
 
+use std::error::Error;
+
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, ServiceMark, SubscriberQos, TopicQos};
 use dunlin::{DataReader, DataWriter, DomainParticipant, DynamicType, SerializedData, WriteParams};
-use std::error::Error;
 
 pub type Result<T = ()> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 

@@ -2,11 +2,12 @@
 
 mod example;
 
-use crate::support::*;
 use dunlin::qos::{SubscriberQos, TopicQos};
 use dunlin::sim::{Result, Sim};
 use dunlin::{DomainParticipant, DynamicType};
 use example::Route;
+
+use crate::support::*;
 
 #[test]
 fn the_example_routes_and_stores() {

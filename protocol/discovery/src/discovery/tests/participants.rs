@@ -3,10 +3,10 @@
 use alloc::{string::ToString, vec, vec::Vec};
 
 use dunlin_core::Duration;
+use dunlin_qos::Property;
 
 use super::net::*;
 use crate::DiscoveryProblem;
-use dunlin_qos::Property;
 
 #[test]
 fn two_participants_discover_each_other_at_once() {

@@ -142,8 +142,9 @@ fn versions_are_compared_once_they_are_known_also_under_loss() {
 /// Where types fit, their names matter to Fast DDS alone.
 #[test]
 fn types_of_fast_dds_need_equal_names() {
-    use crate::standing::{TypeStanding, type_standing};
     use dunlin_core::VendorId;
+
+    use crate::standing::{TypeStanding, type_standing};
     let mut types = crate::types::Types::new(prefix(0), &Quotas::default());
     let writer = LocalWriter { type_information: Some(local(OLD)), ..local_writer(DataWriterQos::default()) };
     for (vendor, other_name, fits) in

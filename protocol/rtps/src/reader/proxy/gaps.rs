@@ -2,9 +2,10 @@
 //! behind its GAP reaches to the end of it. Until one does, the GAP may be of somebody else: it ends no request for what the
 //! writer has announced, and passes over what it has not only until something contradicts.
 
+use dunlin_core::{MonoTime, SequenceNumber, SnRange};
+
 use super::super::passed_over::Word;
 use super::{MAX_HOLES, WriterProxy};
-use dunlin_core::{MonoTime, SequenceNumber, SnRange};
 
 /// No writer has so many changes in flight that it has not announced.
 pub(super) const OUT_OF_REACH: i64 = 1 << 20;

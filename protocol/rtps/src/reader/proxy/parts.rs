@@ -1,12 +1,13 @@
 //! RTPS 2.5 §8.4.10.4: the parts of what a reader remembers of a matched writer.
 
+use dunlin_core::{Duration, MonoTime, SequenceNumber, SnRanges};
+
 use super::super::Reassembly;
 use super::super::passed_over::PassedOver;
 use super::super::store::OutOfOrder;
 use crate::count::CountFilter;
 use crate::lazy::{Lazy, StaticDefault};
 use crate::timing::earliest;
-use dunlin_core::{Duration, MonoTime, SequenceNumber, SnRanges};
 
 /// Whether the writer has matched this reader too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

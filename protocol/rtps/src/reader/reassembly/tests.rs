@@ -1,7 +1,9 @@
-use super::*;
 use alloc::vec;
+
 use dunlin_core::{EntityId, GuidPrefix, Rng};
 use dunlin_wire::Header;
+
+use super::*;
 
 const LIMITS: Limits = Limits { partials: 4, octets: 1 << 20, sample: 1 << 20, prefer_newest: false };
 

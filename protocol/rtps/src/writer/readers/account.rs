@@ -1,9 +1,10 @@
 //! RTPS 2.5 §8.4.9.2 "repairing" state: how often one reader is sent the same again, what it could have lost, some times over, and a bounded rate beyond that. A peer
 //! that asks for everything again and again, or a forger in its name, would otherwise make a writer send without end.
 
+use dunlin_core::{Duration, MonoTime, SequenceNumber, SnRange, SnRanges};
+
 use super::log::RepairLog;
 use crate::lazy::StaticDefault;
-use dunlin_core::{Duration, MonoTime, SequenceNumber, SnRange, SnRanges};
 
 /// So often a change may be repaired for one reader at any speed: enough where nine of ten datagrams are lost.
 const TIMES: u64 = 8;

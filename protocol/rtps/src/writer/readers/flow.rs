@@ -1,7 +1,8 @@
 //! RTPS 2.5 §8.4.9.2 "pushing": how much new data may be in flight to one reader, and what it has taken.
 
-use super::path_room::PathRoom;
 use dunlin_core::MonoTime;
+
+use super::path_room::PathRoom;
 
 /// What a writer with a window remembers of a reader. The window counts in it, see [`crate::writer::transmission`].
 #[derive(Clone, Debug)]

@@ -2,6 +2,7 @@
 //! asked for it before the repair could reach it.
 
 use alloc::vec::Vec;
+
 use dunlin_core::{Duration, MonoTime, SequenceNumber};
 
 /// Most ranges of repairs remembered for one reader. What was repaired together is one; when there are more, what lies between

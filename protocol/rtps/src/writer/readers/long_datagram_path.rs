@@ -6,9 +6,11 @@
 //! one, and right behind it one as long as the datagrams would be. The time between the answers is what the line takes for the long
 //! one. From then on a question rides on the data now and then: when none is answered any more, datagrams have one frame again.
 
-use crate::timing::{FAST_LINE, octets_in_a_millisecond};
 use alloc::vec::Vec;
+
 use dunlin_core::{Duration, Guid, MonoTime};
+
+use crate::timing::{FAST_LINE, octets_in_a_millisecond};
 
 /// Octets of new data before the first trial, and most before one that comes after others that failed.
 const FIRST: u64 = 2 << 20;

@@ -11,22 +11,23 @@ mod round_trip;
 mod routes;
 mod silence;
 
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
 pub(crate) use account::RepairAccount;
+use dunlin_core::{Behaviour, EntityId, Guid, Locator, SequenceNumber};
 pub(crate) use flow::Flow;
 pub(crate) use log::{Suppression, WHOLE};
 pub(in crate::writer) use long_datagram_path::{LongDatagramPaths, Question};
 pub(crate) use proxy::{Form, MAX_KEPT, ReaderProxy, ReaderState, Separation, Terms};
 pub(crate) use requests::{FragmentRequest, MAX_REQUEST_INTERVALS, Requests};
 pub(crate) use round_trip::RoundTrip;
+use routes::Routes;
 pub(crate) use silence::Silence;
 pub(in crate::writer) use silence::{InactivityWait, Lacking};
 
 use crate::proxy_index::ProxyIndex;
 use crate::remembered::{Life, Remembered};
-use alloc::boxed::Box;
-use alloc::vec::Vec;
-use dunlin_core::{Behaviour, EntityId, Guid, Locator, SequenceNumber};
-use routes::Routes;
 
 /// The matched readers of one writer.
 ///

@@ -3,7 +3,12 @@
 mod begun_set;
 mod separation;
 
+use alloc::boxed::Box;
+
 pub(crate) use begun_set::BegunSet;
+use dunlin_core::{
+    Behaviour, Duration, Guid, Locator, MonoTime, SequenceNumber, SequenceNumberSet, SnRange, SnRanges,
+};
 pub(crate) use separation::{MAX_KEPT, Separation};
 
 use super::{Flow, MAX_REQUEST_INTERVALS, RepairAccount, Requests, RoundTrip, Silence, Suppression, WHOLE};
@@ -11,10 +16,6 @@ use crate::count::CountFilter;
 use crate::lazy::Lazy;
 use crate::timing::{arm, earliest, is_due};
 use crate::{Change, ReaderProxyConfig, WriterConfig};
-use alloc::boxed::Box;
-use dunlin_core::{
-    Behaviour, Duration, Guid, Locator, MonoTime, SequenceNumber, SequenceNumberSet, SnRange, SnRanges,
-};
 
 /// Answers to ACKNACKs of one reader are at least this far apart, so that two peers that answer each other do not spin.
 const REPLY_INTERVAL: Duration = Duration::from_millis(1);

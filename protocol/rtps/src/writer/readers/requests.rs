@@ -1,10 +1,12 @@
 //! RTPS 2.5 §8.4.9.2 "RTPS ReaderProxy", requested_changes: what one reader asked for.
 
+use alloc::vec::Vec;
+
+use dunlin_core::{FragmentNumberSet, Locator, MonoTime, SequenceNumber, SnRange, SnRanges};
+
 use super::log::{RepairLog, Suppression, WHOLE};
 use crate::lazy::StaticDefault;
 use crate::timing::{arm, earliest, is_due};
-use alloc::vec::Vec;
-use dunlin_core::{FragmentNumberSet, Locator, MonoTime, SequenceNumber, SnRange, SnRanges};
 
 /// Most intervals of changes a reader can have requested at once: an ACKNACK has 256 bits.
 pub(crate) const MAX_REQUEST_INTERVALS: usize = 160;
@@ -176,8 +178,9 @@ fn without(fragments: &FragmentNumberSet, first: u32, last: u32) -> FragmentNumb
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin_core::Duration;
+
+    use super::*;
 
     fn set(numbers: core::ops::RangeInclusive<u32>) -> FragmentNumberSet {
         let mut set = FragmentNumberSet::empty(*numbers.start());

@@ -5,8 +5,9 @@
 //! first repair hardly ever: only when the change was late, not lost. What had to wait for a repair may only lower the
 //! estimate, because how long that took depends on the estimate itself.
 
-use crate::lazy::{Lazy, StaticDefault};
 use dunlin_core::{Duration, MonoTime, SequenceNumber, SequenceNumberSet};
+
+use crate::lazy::{Lazy, StaticDefault};
 
 /// A measurement that takes longer is given up.
 const MAX_ROUND_TRIP: Duration = Duration::from_secs(3);

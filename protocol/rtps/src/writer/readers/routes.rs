@@ -1,9 +1,11 @@
 //! RTPS 2.5 §8.4.9.2: the locators a message for several readers goes to, so that each gets it once if possible.
 
-use super::ReaderProxy;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+
 use dunlin_core::Locator;
+
+use super::ReaderProxy;
 
 /// Where new data goes, and buffers for computing destinations, kept for reuse.
 ///
@@ -109,11 +111,13 @@ impl Routes {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::ReaderProxyConfig;
     use alloc::vec;
     use core::net::Ipv4Addr;
+
     use dunlin_core::SequenceNumber;
+
+    use super::*;
+    use crate::ReaderProxyConfig;
 
     fn host(n: u8) -> Locator {
         Locator::udp_v4(Ipv4Addr::new(10, 0, 0, n), 7411)

@@ -1,10 +1,12 @@
 //! The table of readers on its own (RTPS 2.5 §8.4.9.1).
 
+use alloc::vec;
+
+use dunlin_core::{MonoTime, SequenceNumberSet, SnRange};
+
 use super::*;
 use crate::ReaderProxyConfig;
 use crate::tests::support::{host, life, reader_guid};
-use alloc::vec;
-use dunlin_core::{MonoTime, SequenceNumberSet, SnRange};
 
 fn proxy(guid: Guid, reliable: bool) -> ReaderProxy {
     let cfg = ReaderProxyConfig { guid, reliable, unicast: vec![host(guid.prefix)], ..Default::default() };

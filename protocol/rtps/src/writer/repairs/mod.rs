@@ -1,12 +1,13 @@
 //! RTPS 2.5 §8.4.9.2 "repairing" and "must_repair" states: when readers are sent again what they asked for, how much of it at
 //! once, and to whom together.
 
+use dunlin_core::{Duration, Locator, MonoTime, SequenceNumber};
+
 use super::heartbeat::GROUP_SHARE;
 use super::readers::{Form, ReaderProxy, Readers, WHOLE};
 use crate::WriterConfig;
 use crate::proxy_index::ProxyIndex;
 use crate::timing::arm;
-use dunlin_core::{Duration, Locator, MonoTime, SequenceNumber};
 
 /// How long a budget of repairs lasts.
 const INTERVAL: Duration = Duration::from_millis(1);

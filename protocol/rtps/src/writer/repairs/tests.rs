@@ -1,11 +1,13 @@
 //! Timer, budget and fairness of repairs on their own (RTPS 2.5 §8.4.9.2).
 
+use alloc::vec;
+use alloc::vec::Vec;
+
+use dunlin_core::SnRange;
+
 use super::*;
 use crate::ReaderProxyConfig;
 use crate::tests::support::{GROUP, reader_guid};
-use alloc::vec;
-use alloc::vec::Vec;
-use dunlin_core::SnRange;
 
 fn at(micros: u64) -> MonoTime {
     MonoTime(micros * 1000)

@@ -6,8 +6,9 @@
 //! Who writes after every answer makes no burst, because the answer takes longer than the pause of a burst. Where a
 //! burst is presumed and nothing follows, the next presumption takes twice as much evidence.
 
-use crate::WriterConfig;
 use dunlin_core::{Duration, MonoTime};
+
+use crate::WriterConfig;
 
 /// A burst has no longer pause between the end of one write and the beginning of the next.
 const LONGEST_PAUSE: Duration = Duration::from_micros(2);

@@ -6,8 +6,9 @@
 //! the longest where nothing was, and left when more is lost than they are worth. A fast line has no use for them: there the kernel
 //! cuts runs of datagrams into frames at less cost than IP does.
 
-use crate::timing::{FAST_LINE, octets_in_a_millisecond};
 use dunlin_core::{MonoTime, SequenceNumber};
+
+use crate::timing::{FAST_LINE, octets_in_a_millisecond};
 
 /// Frames of a datagram, step by step. The longest is just under 64 KiB, of which two find room in the usual window.
 const FRAMES: [usize; 3] = [1, 8, FRAMES_MOST];

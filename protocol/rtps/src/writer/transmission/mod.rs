@@ -6,7 +6,13 @@ mod path_mtu;
 mod split;
 mod window;
 
+use batch::Batch;
+use dunlin_core::{Duration, MonoTime, SequenceNumber};
+use frames::Frames;
 pub(super) use frames::{FRAMES_MOST, filling};
+use path_mtu::PathMtu;
+use split::Split;
+use window::Window;
 pub(super) use window::{Blocked, cost};
 
 use super::readers::Readers;
@@ -14,12 +20,6 @@ use crate::pacer::{self, Pacer};
 use crate::proxy_index::ProxyIndex;
 use crate::timing::is_due;
 use crate::{WriterConfig, WriterStats};
-use batch::Batch;
-use dunlin_core::{Duration, MonoTime, SequenceNumber};
-use frames::Frames;
-use path_mtu::PathMtu;
-use split::Split;
-use window::Window;
 
 /// What new data waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

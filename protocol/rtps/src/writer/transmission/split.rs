@@ -2,6 +2,7 @@
 //! datagram.
 
 use alloc::vec::Vec;
+
 use dunlin_core::{Locator, SequenceNumber};
 
 /// Where a large change goes, and how.

@@ -1,13 +1,15 @@
 //! New data on its way, without a writer (RTPS 2.5 §8.4.9).
 
+use alloc::boxed::Box;
+
+use dunlin_core::EntityId;
+use dunlin_wire::Echo;
+
 use super::*;
 use crate::proxy_index::ProxyIndex;
 use crate::tests::support::reader_guid;
 use crate::writer::readers::{Flow, ReaderProxy};
 use crate::{Pacing, ReaderProxyConfig};
-use alloc::boxed::Box;
-use dunlin_core::EntityId;
-use dunlin_wire::Echo;
 
 const MS: u64 = 1_000_000;
 

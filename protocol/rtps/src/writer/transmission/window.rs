@@ -6,12 +6,14 @@
 //! before it has been taken from the socket, or is lost, when the ECHO comes. Other vendors' readers know no ECHO and have no
 //! window.
 
+use alloc::collections::VecDeque;
+
+use dunlin_core::{Duration, EntityId, MonoTime};
+use dunlin_wire::{Echo, EchoRequest};
+
 use crate::WriterStats;
 use crate::timing::is_due;
 use crate::writer::readers::{Flow, ReaderProxy, Readers, RoundTrip};
-use alloc::collections::VecDeque;
-use dunlin_core::{Duration, EntityId, MonoTime};
-use dunlin_wire::{Echo, EchoRequest};
 
 /// Most requests whose answers are waited for.
 const MAX_MARKS: usize = 32;

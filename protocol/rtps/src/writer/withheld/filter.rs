@@ -1,10 +1,12 @@
 //! RTPS 2.5 §8.7.3 content filtering at the writer: what one reader wants.
 
-use crate::writer::readers::{ReaderProxy, ReaderState};
-use crate::{Change, ReaderFilter};
 use alloc::sync::Arc;
+
 use dunlin_core::{Guid, Locator};
 use dunlin_wire::{params, pid};
+
+use crate::writer::readers::{ReaderProxy, ReaderState};
+use crate::{Change, ReaderFilter};
 
 /// The last answer, since neighbours often have the same filter.
 #[derive(Default)]

@@ -3,12 +3,14 @@
 
 mod filter;
 
+use alloc::vec::Vec;
+
+use dunlin_core::{Locator, MonoTime, SequenceNumber, SnRange};
+use filter::{Memo, is_for_another};
+
 use super::readers::{ReaderProxy, Readers};
 use crate::timing::earliest;
 use crate::{Change, WriterStats};
-use alloc::vec::Vec;
-use dunlin_core::{Locator, MonoTime, SequenceNumber, SnRange};
-use filter::{Memo, is_for_another};
 
 /// Most intervals of changes that a reader was not told of; more are told at once.
 pub(super) const MAX_UNANNOUNCED: usize = 64;

@@ -1,13 +1,15 @@
 //! Filters and separations without a writer (DDS 1.4 §2.2.3.12, RTPS 2.5 §8.7.3).
 
+use alloc::sync::Arc;
+use alloc::vec;
+
+use dunlin_core::Duration;
+use dunlin_wire::pid;
+
 use super::*;
 use crate::proxy_index::ProxyIndex;
 use crate::tests::support::{change, host, reader_guid, sample};
 use crate::{ReaderFilter, ReaderProxyConfig};
-use alloc::sync::Arc;
-use alloc::vec;
-use dunlin_core::Duration;
-use dunlin_wire::pid;
 
 /// Rejects samples longer than this.
 #[derive(Debug)]

@@ -1,11 +1,13 @@
 //! Segments: MCAP files without chunks, so that each value is at a place of its own, and every tool for MCAP reads them.
 
+use std::collections::BTreeMap;
+use std::io::Cursor;
+
+use mcap::records::{MessageHeader, op};
+
 use crate::change::{GroupId, Head, Payload, Position, take};
 use crate::store::StoreError;
 use crate::topic::Topic;
-use mcap::records::{MessageHeader, op};
-use std::collections::BTreeMap;
-use std::io::Cursor;
 
 /// Where each value of a segment is: its offset and length.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -119,9 +121,10 @@ fn places(file: &[u8]) -> Option<Vec<(u64, u32)>> {
 
 #[cfg(test)]
 mod tests {
+    use dunlin::{Guid, InstanceHandle, SampleIdentity, SequenceNumber, VendorId, WallTime};
+
     use super::*;
     use crate::change::Kind;
-    use dunlin::{Guid, InstanceHandle, SampleIdentity, SequenceNumber, VendorId, WallTime};
 
     #[test]
     fn values_are_where_the_list_says_and_tools_read_them() {

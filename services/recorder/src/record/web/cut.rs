@@ -1,5 +1,9 @@
 //! A part of a recording, to download.
 
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
 use anyhow::{Context, Result};
 use axum::body::Body;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE};
@@ -8,9 +12,6 @@ use dunlin_recorder::file::{Compression, Recording, Selection, rewrite};
 use dunlin_recorder::text::{parse_duration, size};
 use dunlin_recorder::{Names, Recorder};
 use futures_util::stream;
-use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
 use tokio::sync::OwnedSemaphorePermit;
 
 /// Octets that are handed over at a time.
@@ -111,8 +112,9 @@ pub(super) fn response(part: File, turn: OwnedSemaphorePermit) -> Response {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin_recorder::file::RecordingWriter;
+
+    use super::*;
 
     fn wish(from: &str, topics: &str) -> Wish {
         Wish { file: String::new(), from: from.into(), to: String::new(), topics: topics.into() }

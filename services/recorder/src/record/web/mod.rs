@@ -4,6 +4,10 @@ mod cut;
 mod picture;
 mod timeline;
 
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use anyhow::{Context, Result};
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -15,9 +19,6 @@ use base64::engine::general_purpose::STANDARD;
 use dunlin_program::page::{self, Server};
 use dunlin_recorder::text::time;
 use dunlin_recorder::{Counts, Recorder};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
 use timeline::Timeline;
 use tokio::sync::Semaphore;
 

@@ -1,8 +1,9 @@
 //! What came when: for the picture at the top of the page.
 
-use dunlin_recorder::Counts;
 use std::collections::VecDeque;
 use std::time::Instant;
+
+use dunlin_recorder::Counts;
 
 /// Seconds that are shown.
 const SECONDS: usize = 600;

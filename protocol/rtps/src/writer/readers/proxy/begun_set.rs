@@ -1,8 +1,9 @@
 //! RTPS 2.5 §9.6.4.2 PID_COHERENT_SET: a reader that came in the middle of a coherent set does not get the rest of it.
 
-use crate::{Change, ChangeKind};
 use dunlin_core::SequenceNumber;
 use dunlin_wire::{params, pid};
+
+use crate::{Change, ChangeKind};
 
 /// A coherent set that had begun when a reader came.
 #[derive(Clone, Debug)]

@@ -8,12 +8,14 @@
 //! too soon; it applies the filter itself, and shows that when the separation is over. No HEARTBEAT for this reader
 //! alone announces what is kept back, and a reader that asks for it gets it.
 
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, VecDeque};
+
+use dunlin_core::{Duration, InstanceHandle, MonoTime, SequenceNumber, SnRange, SnRanges};
+
 use super::ReaderProxy;
 use crate::timing::arm;
 use crate::{Change, ChangeKind};
-use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
-use dunlin_core::{Duration, InstanceHandle, MonoTime, SequenceNumber, SnRange, SnRanges};
 
 /// So many changes after the last one that was sent, what is kept back leaves although it is too soon: the history keeps
 /// everything since then for this reader.
@@ -235,8 +237,9 @@ impl ReaderProxy {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use dunlin_core::WallTime;
+
+    use super::*;
 
     fn change(sn: i64, instance: u8) -> Change {
         Change {
