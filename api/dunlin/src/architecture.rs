@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use dunlin_config::{Absent, Architecture, Config, DirectWrite, Interest};
 use dunlin_core::{DomainId, Locator};
-use dunlin_discovery::{ParticipantData, Standing};
+use dunlin_discovery::{ParticipantData, ParticipantState};
 use dunlin_engine::{
     DIRECT_WRITE, DIRECT_WRITE_PROPERTY, INTEREST_EVERYTHING, INTEREST_PROPERTY, ROLE_APPLICATION,
     ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER,
@@ -103,7 +103,10 @@ impl Servers {
     }
 
     /// Those that are not among the participants that are known.
-    pub(crate) fn silent<'a>(&self, known: impl Iterator<Item = &'a Standing> + Clone) -> Vec<String> {
+    pub(crate) fn silent<'a>(
+        &self,
+        known: impl Iterator<Item = &'a ParticipantState> + Clone,
+    ) -> Vec<String> {
         let answers = |places: &[Locator]| {
             known.clone().any(|known| {
                 let announced = &known.data.locators.metatraffic_unicast;

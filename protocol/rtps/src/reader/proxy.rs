@@ -229,7 +229,7 @@ impl WriterProxy {
         self.drop_unannounced(last);
         self.take_back_skips(first, last);
         self.take_back_gaps(now, last.max(self.start.after));
-        if !self.start.resumed && !(self.start.heard && self.start.certain) {
+        if !(self.start.resumed || self.start.heard && self.start.certain) {
             self.start.uncounted_before = self.counted_from(first);
         }
         self.start.heard = true;
