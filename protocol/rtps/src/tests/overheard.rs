@@ -179,14 +179,14 @@ fn a_change_that_is_sent_again_to_its_namesake_is_not_new_to_a_reader_that_its_w
             continue;
         }
         assert_eq!(target.sink.got, [], "it may be for the other one");
-        target.timer(at(50));
+        target.timer(at(50_000));
         let asks = |seen: &Seen| matches!(seen, Seen::Ack { ask: true, .. });
         assert!(target.sent().iter().flatten().any(asks), "the writer is to show whom it means");
-        target.receive(at(60), &again(Some(own.prefix), own.entity_id, 3));
+        target.receive(at(60_000), &again(Some(own.prefix), own.entity_id, 3));
         assert_eq!(target.sink.got, [3]);
         let announced = heartbeat(Some(&target), 3, 5, 2);
-        target.receive(at(61), &announced);
-        target.receive(at(62), &again(None, own.entity_id, 4));
+        target.receive(at(61_000), &announced);
+        target.receive(at(62_000), &again(None, own.entity_id, 4));
         assert_eq!(target.sink.got, [3, 4], "the writer has met this one");
     }
 }
