@@ -59,3 +59,22 @@ fn a_whole_set_is_shown_between_two_that_are_not() {
     release(&mut waiting, &mut shown);
     assert_eq!((shown.units, shown.lost), (vec![vec![20], vec![40]], 2));
 }
+
+/// Beyond so many what lies between the last two counts as missing with them.
+#[test]
+fn holes_between_sets_are_few() {
+    let (mut waiting, mut shown) = (with_streams(1), Shown::default());
+    waiting.max_octets = 100_000;
+    let (holes, beyond) = (progress::MAX_HOLES, 10);
+    // Every other set lacks its first sample. Two numbers of each are with a writer that nobody here listens to.
+    for n in 0..=2 * (holes + beyond) as i64 {
+        let (sn, number) = (1 + 3 * n, 1 + 10 * n);
+        for (part, end) in [(0, false), (1, false), (2, true)].into_iter().filter(|it| it.0 >= n % 2) {
+            offer(&mut waiting, 1, place(sn + part, number + part * part, Some((sn, number)), end));
+        }
+    }
+    let kept = waiting.publishers.values().flat_map(|it| &it.streams).map(|it| it.holes.interval_count());
+    assert_eq!(kept.max(), Some(holes));
+    release(&mut waiting, &mut shown);
+    assert_eq!((shown.units.len(), shown.lost), (holes + 1, holes + beyond + 2 * beyond));
+}
