@@ -99,6 +99,8 @@ pub(crate) fn pump_until(
     until: MonoTime,
     mut done: impl FnMut() -> bool,
 ) -> Option<bool> {
+    // A simulated machine, whose time is another one, has threads in this sense.
+    group.pumping()?;
     loop {
         if done() {
             return Some(true);
