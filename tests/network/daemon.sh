@@ -95,6 +95,8 @@ daemons() {
     local name namespace
     for name in near far; do
         namespace=${!name}
+        # What the daemon before said there is not this one's word.
+        rm -f "$files/$name/daemon"
         (cd "$files/$name" && exec ip netns exec "$namespace" "$DAEMON" >daemon 2>&1) &
         started+=($!)
         local tries
