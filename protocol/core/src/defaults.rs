@@ -15,7 +15,7 @@ pub const LARGEST_DATAGRAM: usize = 65_507;
 /// Octets of the longest datagram that is sent where the way carries more than usual, as within a host, and of the longest fragment:
 /// a little less than UDP has.
 pub const LONG_DATAGRAM: usize = 65_000;
-/// Octets from which on a sample is large to its writer: it waits for room before it is serialized.
+/// Octets from which on a sample is large to its writer: it waits for room before it is serialized, and is woken for each.
 pub const LARGE_SAMPLE: usize = 64 << 10;
 /// The highest participant index whose ports lie inside the block of the domain (RTPS 2.5 §9.6.2.3).
 pub const MAX_PARTICIPANT_INDEX: u32 = 119;

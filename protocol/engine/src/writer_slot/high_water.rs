@@ -5,7 +5,7 @@
 //! that is a good part of it, but not longer than max_blocking_time; then the sample is written all the same.
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Duration, Now, SequenceNumber};
+use dunlin_core::{Duration, Now, SequenceNumber, defaults};
 use dunlin_qos::{DataWriterQos, HistoryKind, ReliabilityKind};
 use dunlin_rtps::ChangeKind;
 
@@ -16,9 +16,6 @@ use crate::output::{Event, Output};
 /// No write waits longer where readers have [too much](crate::Tuning::high_water) to acknowledge, however long it might block:
 /// they may need the very thread that writes.
 pub const LONGEST_AT_HIGH_WATER: Duration = Duration::from_secs(1);
-
-/// Octets of a sample that is worth waking its writer for.
-const LARGE: usize = 64 << 10;
 
 /// The mark of one writer, and who waits at it.
 #[derive(Debug)]
@@ -88,7 +85,7 @@ impl WriterCore {
         let waited_for = self.high_water.resume.is_some();
         // Waking a writer for each small sample would cost more than the samples. One of large samples goes on with each, so that it
         // does not write by fits and starts.
-        let resume = if len >= LARGE { mark.saturating_sub(len) } else { mark / 2 };
+        let resume = if len >= defaults::LARGE_SAMPLE { mark.saturating_sub(len) } else { mark / 2 };
         let room = if waited_for { resume } else { mark.saturating_sub(len) };
         if owed <= room || self.writer.is_suspended() {
             self.high_water.resume = None;

@@ -1,6 +1,6 @@
-//! What a reader passed over. What a GAP has said of changes that no HEARTBEAT had announced: RTPS 2.5 §8.3.8.4. Somebody else may have said it in the name of the
-//! writer, so a HEARTBEAT that says less takes it back. It may also be older than the GAP: then the writer says again what will not
-//! come, if it still has it, and a HEARTBEAT behind that confirms it.
+//! What a reader passed over: what a GAP has said of changes that no HEARTBEAT had announced (RTPS 2.5 §8.3.8.4). Somebody else may have
+//! said it in the name of the writer, so a HEARTBEAT that says less takes it back. It may also be older than the GAP: then the
+//! writer says again what will not come, if it still has it, and a HEARTBEAT behind that confirms it.
 
 use dunlin_core::{Duration, MonoTime, SequenceNumber, SnRange, SnRanges};
 
