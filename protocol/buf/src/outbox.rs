@@ -245,8 +245,9 @@ impl Outbox {
     }
 
     /// Puts datagrams from number `from` on together that have the same destinations and class and begin with the same `header`
-    /// bytes, of which one copy is left, up to `max_len` bytes. Nothing is put behind what is [last](Self::put_tail). `follows` says, given how a datagram begins, whether
-    /// it may stand behind another one. What goes to one destination stays in order.
+    /// bytes, of which one copy is left, up to `max_len` bytes. Nothing is put behind what is [last](Self::put_tail). A datagram that begins with shared bytes is somebody
+    /// else's message, as a daemon relays it: it stays alone, since its source, time and length hold to its end. `follows` says, given how a
+    /// datagram begins, whether it may stand behind another one. What goes to one destination stays in order.
     pub fn join(&mut self, from: usize, max_len: usize, header: usize, follows: impl Fn(&[u8]) -> bool) {
         let Some(entries) = self.entries.get(from..).filter(|entries| entries.len() > 1) else { return };
         // The datagrams that make up each one that is left.
@@ -290,9 +291,12 @@ impl Outbox {
         parts.iter().any(|part| matches!(part, Part::Last(_)))
     }
 
-    /// How a datagram begins, as far as that lies in one piece.
+    /// How a datagram begins, as far as that lies in one piece; empty if it begins with shared bytes.
     fn head(&self, entry: &Entry) -> &[u8] {
-        self.parts.get(entry.parts.start).map_or(&[], |part| self.part_bytes(part))
+        match self.parts.get(entry.parts.start) {
+            Some(part @ Part::Scratch(_)) => self.part_bytes(part),
+            _ => &[],
+        }
     }
 
     /// Replaces the datagrams from number `from` on by those that `joined` puts together.
@@ -545,6 +549,28 @@ mod tests {
         assert!(all.iter().all(|datagram| datagram.len() == bytes(*datagram).len()));
         let to: Vec<_> = all.iter().map(|datagram| datagram.destinations()[0].port).collect();
         assert_eq!(to, [1, 1, 2, 1, 1, 1]);
+    }
+
+    #[test]
+    fn relayed_messages_are_not_joined() {
+        let mut outbox = Outbox::new();
+        let message = |octet: u8| SharedBytes::copy_from(&[7, 7, octet]);
+        for octet in [1, 2] {
+            outbox.begin();
+            outbox.put_shared(message(octet));
+            outbox.finish(&[locator(1)]);
+        }
+        for octet in [3, 4] {
+            outbox.begin();
+            outbox.put(&[7, 7, octet]);
+            outbox.finish(&[locator(1)]);
+        }
+        outbox.begin();
+        outbox.put_shared(message(5));
+        outbox.finish(&[locator(1)]);
+        outbox.join(0, 100, 2, |_| true);
+        let all: Vec<_> = outbox.datagrams().map(bytes).collect();
+        assert_eq!(all, [vec![7, 7, 1], vec![7, 7, 2], vec![7, 7, 3, 4], vec![7, 7, 5]]);
     }
 
     #[test]
