@@ -107,6 +107,10 @@ daemons() {
         grep -q "domain 0, port" "$files/$name/daemon" || complain "the daemon of the $name host does not start"
     done
 }
+# What a daemon relays is whole: nobody has refused a message.
+well_formed() {
+    ! grep -h MALFORMED "$files"/*/log >&2 || complain "$1: malformed messages"
+}
 octets() { ip netns exec "$near" cat /sys/class/net/"$1"/statistics/"$2"; }
 
 # urgent TITLE: the stream and the urgent samples, from near to far; sets the figures.
@@ -122,6 +126,7 @@ urgent() {
     wait "$writer" || status=$?
     wait "$reader" || status=$?
     [ "$status" = 0 ] || complain "$1: samples are missing or out of order (status $status)"
+    well_formed "$1"
     local count large passed
     count=$(value "$files/far/urgent" urgent) large=$(value "$files/far/urgent" large) passed=$(value "$files/far/urgent" passed)
     [ "$count" = "$(value "$files/near/urgent" written_urgent)" ] && [ "$large" = "$(value "$files/near/urgent" written_large)" ] ||
@@ -192,6 +197,7 @@ awk -v octets=$((after - before - 14 * frames)) -v begin="$begin" -v end="$end" 
     printf "network: a limit of %d Mbit/s: %.2f Mbit/s left in %.1f s (%+.1f %%)\n", limit, rate, end - begin, 100 * (rate / limit - 1)
     exit rate < 0.95 * limit || rate > 1.05 * limit
 }' || complain "the limit is not kept within 5 %"
+well_formed "limit"
 stop_all
 
 # The same two programs by way of the daemon, and past it. What the daemon passes on has crossed loopback.
@@ -213,6 +219,7 @@ for way in never always; do
     else
         [ "$local_frames" -lt $((COUNT / 4)) ] || complain "$local_frames datagrams by way of the daemon"
     fi
+    well_formed "direct write \"$way\""
     [ "$line_frames" -gt $((COUNT / 2)) ] || complain "only $line_frames datagrams on the line"
     stop_all
 done

@@ -51,6 +51,7 @@ pub(crate) fn whole_run(run: &mut Run<'_>) {
     limits::traffic(run, &mut found);
     limits::peaks(run, &mut found);
     hostile::amplification(run, &mut found);
+    hostile::well_formed(run, &mut found);
     found.into_iter().for_each(|violation| run.log.note(violation));
 }
 

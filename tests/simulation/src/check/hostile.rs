@@ -1,8 +1,9 @@
 //! Nobody is used against somebody who did not ask: octets that a stranger gets, beside those that he sent or that were sent in the name
-//! of who named his place.
+//! of who named his place. And nobody sends a malformed message, or makes one of what he relays.
 
 use crate::failure::Violation;
 use crate::run::Run;
+use crate::scenario::Class;
 
 /// So many times at most.
 const MOST: u64 = 3;
@@ -18,6 +19,21 @@ pub(super) fn amplification(run: &Run<'_>, found: &mut Vec<Violation>) {
         if received > MOST * cause {
             let text = format!("a {who} got {received} octets because of {cause}");
             found.push(Violation::new("amplification", text));
+        }
+    }
+}
+
+/// No participant refuses a message as malformed, unless the network has corrupted some.
+pub(super) fn well_formed(run: &Run<'_>, found: &mut Vec<Violation>) {
+    if run.scenario.faults.iter().any(|plan| plan.on && plan.class == Class::Corrupt) {
+        return;
+    }
+    for (node, machine) in run.machines.iter().enumerate() {
+        let Some(machine) = machine.as_ref().filter(|machine| machine.up) else { continue };
+        let refused = run.world.participant(machine.id).stats().malformed;
+        if refused > 0 {
+            let text = format!("node {node} refused {refused} messages as malformed");
+            found.push(Violation::new("malformed", text));
         }
     }
 }
