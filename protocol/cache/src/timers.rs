@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn each_period_counts_once() {
+    fn missed_deadline_periods_are_counted_once() {
         let period = Duration::from_nanos(10);
         assert_eq!(periods_missed(MonoTime(100), MonoTime(100), period), (1, MonoTime(110)));
         assert_eq!(periods_missed(MonoTime(100), MonoTime(109), period), (1, MonoTime(110)));

@@ -238,7 +238,7 @@ struct Wrapped {
 }
 
 #[test]
-fn everything_survives() {
+fn every_kind_of_value_survives_a_round_trip() {
     round_trip(&everything());
     round_trip(&collections());
     round_trip(&Wrapped { first: 1, everything: everything(), last: 2 });

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_misbehaviour_has_a_name_and_a_counter() {
+    fn misbehaviour_causes_have_distinct_names_and_counters() {
         let mut counts = MisbehaviourCounts::default();
         for (at, what) in Misbehaviour::ALL.into_iter().enumerate() {
             assert_eq!(what as usize, at);

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn behaves_like_a_set() {
+    fn sequence_number_ranges_behave_like_a_set() {
         let mut rng = Rng::new(7);
         for _ in 0..if cfg!(miri) { 3 } else { 200 } {
             let (mut ranges, mut model) = (SnRanges::new(), BTreeSet::new());

@@ -7,7 +7,7 @@ use dunlin_core::{Behaviour, ProtocolVersion, VENDORS, VendorId};
 
 #[test]
 #[cfg_attr(miri, ignore = "reads files")]
-fn each_line_names_a_test() {
+fn vendor_table_rows_name_existing_tests() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for row in &VENDORS {
         let (file, function) = row.evidence;
@@ -18,14 +18,14 @@ fn each_line_names_a_test() {
 }
 
 #[test]
-fn no_line_stands_twice() {
+fn vendor_table_has_no_duplicate_rows() {
     let lines: BTreeSet<_> = VENDORS.iter().map(|row| (row.vendor, format!("{:?}", row.behaviour))).collect();
     assert_eq!(lines.len(), VENDORS.len());
 }
 
 /// What is looked up is what the lines say, whatever their number: no two behaviours share a bit.
 #[test]
-fn looking_up_gives_what_the_lines_say() {
+fn vendor_lookup_agrees_with_the_table() {
     for row in &VENDORS {
         let vendors = (0..=255).map(|second| VendorId([1, second]));
         for vendor in vendors {

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn is_announced_with_the_reader() {
+    fn content_filter_is_announced_with_the_reader() {
         let local = LocalReader {
             entity_id: EntityId([0, 0, 1, 7]),
             topic_name: "Square".to_string(),

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn one_change_per_instance_is_kept() {
+    fn builtin_history_keeps_one_change_per_instance() {
         let mut history = BuiltinHistory::default();
         assert_eq!((history.first_sn(), history.last_sn().0), (None, 0));
         assert_eq!(put(&mut history, ChangeKind::Alive, 1), 1);

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn only_own_transports_are_used() {
+    fn announced_locators_of_unsupported_transports_are_ignored() {
         let own = unicast(vec![v4(10, 0, 0, 1)]);
         let six = Locator::udp_v6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2), 7410);
         let announced = unicast(vec![six, v4(10, 0, 0, 2)]);

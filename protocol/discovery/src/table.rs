@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_endpoint_has_an_id_and_a_bit_of_its_own() {
+    fn builtin_endpoints_have_distinct_entity_ids_and_bits() {
         let ids: BTreeSet<EntityId> = TABLE.iter().flat_map(|row| [row.writer, row.reader]).collect();
         assert_eq!(ids.len(), 2 * TABLE.len());
         assert!(ids.iter().all(|id| has(*id)));

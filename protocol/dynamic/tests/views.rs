@@ -78,7 +78,7 @@ fn look(view: &DynamicView<'_>) {
 }
 
 #[test]
-fn looking_takes_no_memory() {
+fn dynamic_view_reads_without_allocation() {
     let ty = type_of::<Scan>();
     for representation in [Representation::Xcdr1, Representation::Xcdr2] {
         let payload = payload_of(&scan(), representation);

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn agrees_with_a_btree_and_leaves_clones_alone() {
+    fn sharded_map_agrees_with_a_btree_and_leaves_clones_unchanged() {
         let mut rng = Rng::new(3);
         let mut map = Sharded::default();
         let mut model = BTreeMap::new();

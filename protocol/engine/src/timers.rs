@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn agrees_with_a_plain_list() {
+    fn timers_agree_with_a_plain_list() {
         let timers = Timers::default();
         let mut rng = Rng::new(7);
         let ids: Vec<_> = (0..20).map(|n| timers.register(owner(n))).collect();

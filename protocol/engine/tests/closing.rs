@@ -95,7 +95,7 @@ fn a_participant_that_has_left_has_no_closing_writers() {
 
 #[test]
 #[cfg_attr(miri, ignore = "too much to interpret")]
-fn of_too_many_closed_writers_the_oldest_goes() {
+fn closing_writers_beyond_the_limit_end_the_oldest() {
     let beyond = 3;
     let mut net = Net::started(2);
     let _silent = net.reader(1, "T", &reader_qos());

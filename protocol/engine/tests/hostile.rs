@@ -146,7 +146,7 @@ proptest! {
 
 #[test]
 #[cfg_attr(miri, ignore = "too much to interpret")]
-fn after_the_storm_new_endpoints_still_talk() {
+fn new_endpoints_match_after_a_storm_of_damaged_messages() {
     let mut victim = Victim::new();
     for n in 0..3000_usize {
         let mut bytes = victim.captured[n * 31 % victim.captured.len()].to_vec();

@@ -130,7 +130,7 @@ fn a_reader_with_ordered_access_alone_does_not_wait_for_the_end_of_a_set() {
 
 /// The history that comes again when writer and reader meet again lacks some of a set by then, which so is not shown again.
 #[test]
-fn samples_shown_before_a_rematch_are_not_lost_when_history_comes_again_in_part() {
+fn shown_samples_are_not_lost_by_partial_history_after_a_rematch() {
     let scope = PresentationAccessScope::Topic;
     let mut net = Net::started(2);
     let sets =
@@ -166,7 +166,7 @@ fn samples_shown_before_a_rematch_are_not_lost_when_history_comes_again_in_part(
 
 /// Else nobody would ever take back what it owns: an exclusive instance would be its own for ever.
 #[test]
-fn a_change_shown_after_its_writer_is_gone_leaves_the_instance_without_writer() {
+fn change_shown_after_writer_deletion_leaves_instance_without_writer() {
     let scope = PresentationAccessScope::Group;
     let mut net = Net::started(2);
     let group = group(&net, scope);
@@ -283,7 +283,7 @@ fn a_coherent_set_waiting_for_max_instances_is_shown_when_one_is_free() {
 }
 
 #[test]
-fn a_reader_without_a_group_at_max_instances_shows_samples_when_one_is_free() {
+fn ungrouped_reader_at_max_instances_shows_samples_when_one_is_freed() {
     let mut net = Net::started(2);
     let qos = DataWriterQos::default().reliable().keep_all();
     let writers = [net.writer(0, "T", &qos), net.writer(0, "T", &qos)];
@@ -293,7 +293,7 @@ fn a_reader_without_a_group_at_max_instances_shows_samples_when_one_is_free() {
 }
 
 #[test]
-fn each_sample_is_rejected_once() {
+fn full_reader_of_a_group_rejects_a_sample_once() {
     let scope = PresentationAccessScope::Topic;
     let mut net = Net::started(2);
     let group = group(&net, scope);
@@ -555,7 +555,7 @@ fn a_coherent_set_of_a_deleted_writer_stays_torn_for_the_next_writer() {
 
 /// The change that said which writers there were when the set began is gone with its writer.
 #[test]
-fn the_end_of_a_coherent_set_shows_a_late_joiner_that_a_writer_was_deleted_in_it() {
+fn end_of_coherent_set_tells_a_late_joiner_of_a_deleted_writer() {
     let mut net = Net::started(2);
     let sets = net.nodes[0].participant.create_publisher_group(by(BY_GROUP).presentation);
     let sets = sets.expect("names are left");
@@ -722,7 +722,7 @@ fn an_unanswered_request_for_a_group_sequence_number_is_repeated() {
 
 /// For the reader the writer never went, so it was there for all of the set.
 #[test]
-fn a_best_effort_reader_lost_within_a_coherent_set_gets_gaps_for_all_it_missed() {
+fn best_effort_reader_lost_within_a_coherent_set_gets_gaps_for_the_rest() {
     let scope = PresentationAccessScope::Topic;
     let mut net = where_readers_are_lost_alone();
     let (writer, sets) = writer_of_sets(&mut net, "T", scope);

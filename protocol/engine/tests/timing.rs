@@ -129,7 +129,7 @@ fn a_liveliness_assertion_is_sent_at_once_whatever_discovery_does() {
 }
 
 #[test]
-fn each_expired_lease_is_a_loss_however_late_timers_are() {
+fn expired_liveliness_lease_is_a_loss_even_with_late_timers() {
     let mut net = Net::started(1);
     let by_participant = writer_qos().liveliness(LivelinessKind::ManualByParticipant, ms(150));
     let quiet = net.writer(0, "Quiet", &by_participant);
@@ -158,7 +158,7 @@ fn each_expired_lease_is_a_loss_however_late_timers_are() {
 }
 
 #[test]
-fn any_write_asserts_manual_by_participant_liveliness() {
+fn write_of_any_writer_asserts_manual_by_participant_liveliness() {
     let mut net = Net::started(2);
     let by_participant = writer_qos().liveliness(LivelinessKind::ManualByParticipant, ms(150));
     let quiet = net.writer(0, "Quiet", &by_participant);

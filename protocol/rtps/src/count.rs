@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn one_heartbeat_count_far_ahead_does_not_block_the_next() {
+    fn heartbeat_count_far_ahead_does_not_block_the_next() {
         let mut filter = CountFilter::default();
         let ms = |n: u64| MonoTime(n * 1_000_000);
         assert!(filter.accept(ms(0), 10));

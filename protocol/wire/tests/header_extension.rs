@@ -27,7 +27,7 @@ fn extended(endianness: Endianness, spec: &HeaderExtensionSpec<'_>) -> Vec<u8> {
 }
 
 #[test]
-fn everything_at_once_in_both_byte_orders() {
+fn header_extension_with_all_fields_in_both_byte_orders() {
     let text = "00 ff 3400 78000000 01000000 00000080 01020304 1112131415161718 \
                 00000000000000000000000000000000 0f80 0400 07000000 0100 0000";
     let little = hex(text);
@@ -63,7 +63,7 @@ fn everything_at_once_in_both_byte_orders() {
 }
 
 #[test]
-fn each_checksum_detects_every_changed_octet() {
+fn header_extension_checksum_detects_every_changed_byte() {
     for checksum in [ChecksumKind::Crc32c, ChecksumKind::Crc64Xz, ChecksumKind::Md5] {
         for endianness in [Endianness::Little, Endianness::Big] {
             let spec = HeaderExtensionSpec { checksum: Some(checksum), ..Default::default() };
@@ -126,7 +126,7 @@ fn an_empty_header_extension_is_not_written() {
 }
 
 #[test]
-fn too_short_for_its_flags() {
+fn header_extension_too_short_for_its_flags_is_malformed() {
     for (flags, len) in
         [("03", 4), ("05", 8), ("09", 4), ("11", 8), ("21", 4), ("41", 8), ("61", 16), ("7f", 40)]
     {

@@ -101,7 +101,7 @@ fn a_walk_of_the_shortest_submessages_ends() {
 }
 
 #[test]
-fn more_than_64_kib_can_only_be_last() {
+fn submessage_above_64_kib_can_only_be_last() {
     let payload = SharedBytes::from(vec![7; 100_001]);
     let bytes = build(Endianness::Little, |builder| {
         assert!(builder.data(&large(PayloadSpec::Data(payload.clone()))));

@@ -241,7 +241,7 @@ fn a_gap_at_a_best_effort_reader_tears_the_coherent_set() {
 }
 
 #[test]
-fn a_reader_outside_the_group_keeps_its_coherent_set_if_another_lacks_changes() {
+fn ungrouped_reader_keeps_a_coherent_set_that_another_reader_lacks() {
     for apart in [true, false] {
         let to = |n| Stream { reader: reader(n), apart, ..stream(1) };
         let (mut waiting, mut shown) = (Presentation::new(10_000, MAX_WAIT), Shown::default());

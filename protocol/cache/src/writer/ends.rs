@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_go_with_what_is_acknowledged_where_nothing_lasts() {
+    fn volatile_writer_drops_instance_ends_once_acked() {
         let mut cache = cache(&DataWriterQos::default().reliable().keep_all());
         (0..3).for_each(|_| set(&mut cache, 1, 0));
         cache.remove_acked(SequenceNumber(3));

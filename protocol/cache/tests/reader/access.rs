@@ -91,7 +91,7 @@ fn the_next_sample_is_the_first_that_was_not_read() {
 }
 
 #[test]
-fn one_instance_can_be_selected() {
+fn read_and_take_select_one_instance() {
     let mut f = mixed();
     assert_eq!(values(&f.read(&of(InstanceSelect::Exact(handle(2))))), [3, 0]);
     let selection = Selection { instance: InstanceSelect::Exact(handle(1)), ..unread() };

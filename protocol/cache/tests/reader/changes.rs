@@ -14,7 +14,7 @@ fn every(qos: DataReaderQos) -> Fixture {
 }
 
 #[test]
-fn under_a_depth_ends_replace_samples_and_each_other() {
+fn keep_last_depth_counts_instance_ends_as_samples() {
     for depth in [1, 3] {
         let mut f = every(DataReaderQos { resource_limits: limits(4, -1, -1), ..keep_last(depth) });
         for n in 0..50 {
@@ -35,7 +35,7 @@ fn under_a_depth_ends_replace_samples_and_each_other() {
 
 /// A message that disposes and unregisters is shown by two samples.
 #[test]
-fn both_ends_of_one_message_find_room_or_neither_does() {
+fn dispose_with_unregister_is_stored_whole_or_rejected() {
     let mut f = every(DataReaderQos { resource_limits: limits(2, -1, -1), ..keep_all() });
     f.write(1, 1, 1);
     let ended = f.key_change(ChangeKind::DisposedUnregistered, 1, 1);
@@ -47,7 +47,7 @@ fn both_ends_of_one_message_find_room_or_neither_does() {
 
 /// Who acknowledges what is committed has to know what nobody can commit.
 #[test]
-fn samples_replaced_or_expired_before_they_are_read_are_reported_for_commit() {
+fn unread_samples_replaced_or_expired_are_reported_for_commit() {
     let told = |f: &mut Fixture| -> Vec<i64> {
         let any = f.cache.has_gone_unseen();
         let gone = f.cache.take_gone_unseen();

@@ -72,7 +72,7 @@ fn the_last_writer_to_unregister_leaves_no_writers() {
 }
 
 #[test]
-fn a_lost_writer_unregisters_once_for_each_live_instance_and_disposes_none() {
+fn lost_writer_unregisters_each_live_instance_once_and_disposes_none() {
     let mut f = Fixture::new(&keep_all());
     for instance in 1..=3 {
         f.write(1, instance, instance);
@@ -234,7 +234,7 @@ fn a_disposal_by_key_hash_alone_finds_only_known_instances() {
 }
 
 #[test]
-fn any_writer_disposes_a_shared_instance_and_any_writer_revives_it() {
+fn shared_instance_is_disposed_and_revived_by_any_writer() {
     let mut f = Fixture::new(&keep_all());
     f.write(1, 1, 10);
     f.dispose(2, 1);
@@ -244,7 +244,7 @@ fn any_writer_disposes_a_shared_instance_and_any_writer_revives_it() {
 }
 
 #[test]
-fn a_sample_without_data_is_replaced_by_the_next_change_of_state_or_sample() {
+fn sample_without_data_is_replaced_by_next_state_change_or_sample() {
     let mut f = Fixture::new(&keep_all());
     f.dispose(1, 1);
     f.read_all();

@@ -26,7 +26,7 @@ fn keep_last_keeps_the_newest_of_each_instance() {
 
 /// Samples that are shown together need room together (a coherent set).
 #[test]
-fn whether_samples_find_room_together_follows_history_and_limits() {
+fn room_for_a_coherent_set_follows_history_and_resource_limits() {
     let room = |f: &mut Fixture, instances: &[u8]| {
         f.cache.room_for(&instances.iter().map(|instance| handle(*instance)).collect::<Vec<_>>(), 0)
     };

@@ -28,7 +28,7 @@ fn dispose_at(f: &mut Fixture, writer: u8, instance: u8, ms: i64) -> Insert {
 }
 
 #[test]
-fn by_reception_the_order_is_that_of_arrival() {
+fn destination_order_by_reception_keeps_arrival_order() {
     let mut f = Fixture::new(&keep_all());
     f.write_at(1, 1, 1, 30);
     f.write_at(2, 1, 2, 10);
@@ -37,7 +37,7 @@ fn by_reception_the_order_is_that_of_arrival() {
 }
 
 #[test]
-fn by_source_samples_are_put_in_their_place() {
+fn destination_order_by_source_sorts_by_timestamp() {
     let mut f = Fixture::new(&by_source(keep_all()));
     f.write_at(1, 1, 1, 30);
     f.write_at(2, 1, 2, 10);
@@ -66,7 +66,7 @@ fn ties_are_broken_by_the_writers_guid_whatever_the_order_of_arrival() {
 }
 
 #[test]
-fn by_source_what_is_older_than_the_last_taken_is_discarded() {
+fn destination_order_by_source_discards_samples_older_than_last_taken() {
     let mut f = Fixture::new(&by_source(keep_all()));
     f.write_at(1, 1, 1, 20);
     f.take_all();
@@ -79,7 +79,7 @@ fn by_source_what_is_older_than_the_last_taken_is_discarded() {
 }
 
 #[test]
-fn by_source_a_full_history_discards_what_is_older_than_all_of_it() {
+fn destination_order_by_source_full_history_discards_older_samples() {
     let mut f = Fixture::new(&by_source(keep_last(2)));
     f.write_at(1, 1, 1, 20);
     f.write_at(1, 1, 2, 30);
@@ -89,7 +89,7 @@ fn by_source_a_full_history_discards_what_is_older_than_all_of_it() {
 }
 
 #[test]
-fn by_source_the_later_of_write_and_disposal_prevails() {
+fn destination_order_by_source_later_of_write_and_disposal_wins() {
     let mut f = Fixture::new(&by_source(keep_all()));
     f.write_at(1, 1, 1, 20);
     assert_eq!(dispose_at(&mut f, 2, 1, 10), STALE);
@@ -151,7 +151,7 @@ fn ordered_presentation_by_source_sorts_across_instances() {
 
 /// A durable writer that was lost and met again sends its history again.
 #[test]
-fn by_source_a_repeated_sample_replaces_nothing() {
+fn destination_order_by_source_repeated_sample_replaces_nothing() {
     let mut f = Fixture::new(&by_source(keep_last(2)));
     f.write_at(1, 1, 1, 10);
     f.write_at(1, 1, 2, 20);

@@ -37,7 +37,7 @@ fn the_stronger_writer_takes_over_and_weaker_ones_are_dropped() {
 }
 
 #[test]
-fn of_equally_strong_writers_the_lowest_guid_owns() {
+fn ownership_of_equal_strength_goes_to_the_lowest_guid() {
     let mut f = fixture(&exclusive());
     f.write(3, 1, 30);
     assert_eq!(f.write(2, 1, 20), STORED);

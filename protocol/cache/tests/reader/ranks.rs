@@ -52,7 +52,7 @@ fn absolute_ranks_count_generations_whose_samples_are_gone() {
 }
 
 #[test]
-fn each_instance_has_ranks_of_its_own_even_when_interleaved() {
+fn sample_ranks_are_counted_per_instance_when_interleaved() {
     let scope = PresentationAccessScope::Topic;
     let presentation = Presentation { access_scope: scope, coherent_access: false, ordered_access: true };
     let mut f = Fixture::with_presentation(&keep_all(), presentation);

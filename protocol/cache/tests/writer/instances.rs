@@ -37,7 +37,7 @@ fn only_registered_instances_can_be_unregistered() {
 }
 
 #[test]
-fn a_volatile_instance_is_forgotten_when_its_unregistration_is_acknowledged() {
+fn volatile_instance_is_removed_when_its_unregistration_is_acked() {
     let mut f = Fixture::new(&keep_last(1));
     f.write(1).unwrap();
     f.remove(1).unwrap();

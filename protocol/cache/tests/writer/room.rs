@@ -7,7 +7,7 @@ use dunlin_qos::{DataWriterQos, Lifespan};
 use crate::fixture::{Fixture, best_effort, handle, keep_all, keep_last, limited, transient};
 
 #[test]
-fn reliable_keep_last_replaces_the_oldest_of_the_instance_acknowledged_or_not() {
+fn reliable_keep_last_replaces_the_oldest_sample_even_if_unacked() {
     let mut f = Fixture::new(&keep_last(2));
     for instance in [1, 2, 1, 1, 1] {
         f.write(instance).unwrap();
@@ -16,7 +16,7 @@ fn reliable_keep_last_replaces_the_oldest_of_the_instance_acknowledged_or_not() 
 }
 
 #[test]
-fn whether_a_sample_may_drop_one_that_is_still_to_be_sent() {
+fn full_keep_last_instance_may_drop_an_unsent_sample() {
     let mut f = Fixture::new(&keep_last(2));
     for instance in [1, 1, 2] {
         f.write(instance).unwrap();

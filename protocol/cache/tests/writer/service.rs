@@ -44,7 +44,7 @@ fn late_joiners_get_the_history_depth_of_the_durability_service() {
 }
 
 #[test]
-fn history_bounds_unacknowledged_samples_and_the_durability_store_does_not_count() {
+fn unacked_samples_count_against_history_and_durability_store_does_not() {
     let mut f = Fixture::new(&with(limited(keep_all(), 4, UNLIMITED, UNLIMITED), service(2)));
     (0..4).for_each(|_| _ = f.write(1).unwrap());
     assert_eq!(f.write(1), Err(AddError::WaitForAck));

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn each_message_of_a_bundle_keeps_its_source_destination_and_time() {
+    fn bundled_message_keeps_its_source_destination_and_time() {
         let mut bundles = Bundles::new(Duration::from_millis(1));
         let (mut shaper, mut stats, mut out) =
             (Shaper::new(&Shaping::default()), RelayStats::default(), Outbox::new());

@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_nothing_waits_and_each_band_has_its_code_point() {
+    fn shaper_without_a_limit_sends_at_once_with_the_code_point_of_the_band() {
         let marked = Band { from: 10, dscp: Some(46), ..Band::default() };
         let mut shaper = shaper(&[band(0, None), marked], None, None);
         let mut out = Outbox::new();

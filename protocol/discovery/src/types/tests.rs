@@ -137,7 +137,7 @@ fn an_answer_tells_what_was_asked_for() {
 
 /// A participant may announce types that depend on each other as a whole: the names of its endpoints tell them apart.
 #[test]
-fn one_of_several_types_goes_by_its_name() {
+fn type_name_selects_among_mutually_dependent_types() {
     let ty = local("struct T; struct Back { sequence<T> all; long n; }; struct T { sequence<Back> back; };");
     let ty = ty.announced_otherwise(as_a_whole);
     let mut types = types();

@@ -76,7 +76,7 @@ mod tests {
     const CLOSING: Closing = Closing { last: SequenceNumber(3), until: MonoTime(9) };
 
     #[test]
-    fn it_never_goes_back() {
+    fn writer_life_never_returns_to_an_earlier_state() {
         let mut life = Life::Open;
         assert!(life.is_open() && life.takes_new_readers());
         life.end();

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_queued_while_the_timer_sends_is_taken_once() {
+    fn change_queued_while_the_timer_sends_is_taken_once() {
         let mut sender = Sender::Writes;
         sender.timer_begins();
         assert!(sender.is_timer() && !sender.has_queued() && !sender.take_queued() && sender.is_timer());
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_queued_outlasts_another_turn_of_the_timer() {
+    fn queued_change_outlasts_another_turn_of_the_timer() {
         let mut sender = Sender::TimerNext;
         sender.timer_begins();
         assert_eq!(sender, Sender::TimerAgain);

@@ -148,7 +148,7 @@ fn type_information_is_bounded_for_each_endpoint_and_in_all() {
 }
 
 #[test]
-fn strings_and_counts_inside_announcements_are_bounded_by_the_octets_present() {
+fn announced_strings_and_counts_are_bounded_by_the_bytes_present() {
     let mut target = Target::new();
     let long = "x".repeat(60_000);
     let lies: [(u16, Vec<u8>); 6] = [

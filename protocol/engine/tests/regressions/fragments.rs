@@ -83,7 +83,7 @@ fn a_sample_beyond_the_size_limit_counts_as_lost_without_allocation() {
 }
 
 #[test]
-fn many_samples_in_parts_stay_within_the_quota() {
+fn incomplete_fragmented_samples_stay_within_the_quota() {
     let mut target = Target::new();
     let (first, quota) = (target.next_sn().0, 64 << 20);
     for n in 0..200 {

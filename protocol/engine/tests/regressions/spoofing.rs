@@ -56,7 +56,7 @@ fn a_heartbeat_that_skips_everything_is_asked_about() {
 
 /// Somebody else announces in the name of the peer that its endpoints are gone or changed, or skips what it announced.
 #[test]
-fn what_ends_an_endpoint_is_announced_by_its_participant() {
+fn spoofed_endpoint_removal_is_refused() {
     let mut target = Target::new();
     let sedp = [EntityId::SEDP_PUBLICATIONS_WRITER, EntityId::SEDP_SUBSCRIPTIONS_WRITER];
     let endpoints = [target.peer_writer.guid(), target.peer_reader.guid()];

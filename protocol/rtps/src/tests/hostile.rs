@@ -159,7 +159,7 @@ fn a_stream_recovers_after_a_heartbeat_with_numbers_out_of_reach() {
 
 /// The writer goes on, or answers the question that this causes; a thousand such HEARTBEATs in a second change nothing.
 #[test]
-fn what_is_said_to_be_gone_out_of_the_blue_is_asked_for() {
+fn heartbeat_with_a_sudden_first_sn_jump_is_answered_by_a_request() {
     for answers in [false, true] {
         let mut target = Target::new(1, ReaderConfig::default());
         target.match_writer(at(0), true);
@@ -187,7 +187,7 @@ fn what_is_said_to_be_gone_out_of_the_blue_is_asked_for() {
 
 /// A writer that keeps its last change only has written others meanwhile, and nothing of them has come.
 #[test]
-fn what_is_gone_out_of_the_blue_is_lost_when_it_is_said_again() {
+fn repeated_heartbeat_with_a_first_sn_jump_counts_changes_lost() {
     let mut target = Target::new(1, ReaderConfig::default());
     target.match_writer(at(0), true);
     target.on_heartbeat(at(1), &heartbeat(1, 2, 1));
@@ -208,7 +208,7 @@ fn what_is_gone_out_of_the_blue_is_lost_when_it_is_said_again() {
 
 /// Somebody else speaks in the name of a writer of announcements; then it speaks itself, and one that was cut off.
 #[test]
-fn what_takes_effect_only_when_it_is_announced_waits_for_that() {
+fn builtin_data_waits_for_the_heartbeat_that_announces_it() {
     let mut target = Target::new(1, ReaderConfig::default());
     let writer = WriterProxyConfig {
         guid: WRITER,
@@ -399,7 +399,7 @@ fn words(rng: &mut Rng) -> Vec<u32> {
 }
 
 #[test]
-fn any_sequence_of_submessages_is_survived_by_the_reader() {
+fn reader_survives_random_submessages() {
     let packet = sample(4000);
     for seed in 0..if cfg!(miri) { 2 } else { 400 } {
         let mut rng = Rng::new(seed);
@@ -448,7 +448,7 @@ fn any_sequence_of_submessages_is_survived_by_the_reader() {
 }
 
 #[test]
-fn any_sequence_of_requests_is_survived_by_the_writer() {
+fn writer_survives_random_requests() {
     for seed in 0..if cfg!(miri) { 2 } else { 200 } {
         let mut rng = Rng::new(seed);
         let pacing =

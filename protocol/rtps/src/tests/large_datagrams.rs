@@ -181,7 +181,7 @@ fn the_window_stays_where_there_is_no_room_or_the_way_is_a_network() {
 }
 
 #[test]
-fn all_writers_share_what_the_receive_buffers_have_room_for() {
+fn receive_buffer_room_is_shared_by_all_writers() {
     let receive_room = ReceiveRoom::new(900_000);
     let mut targets = [1, 2].map(|n| {
         Target::new(n, ReaderConfig { receive_room: receive_room.clone(), ..ReaderConfig::default() })
@@ -369,7 +369,7 @@ fn repairs_are_no_longer_than_the_budget_or_the_way_allows() {
 
 #[test]
 #[cfg_attr(miri, ignore = "too much to interpret")]
-fn where_no_long_datagram_arrives_repairs_become_short() {
+fn repairs_shrink_when_large_datagrams_are_lost() {
     // The last one has more fragments than repairs are remembered of.
     for len in [8_192, 300_000, 3_000_000] {
         let (mut source, mut target) = (source(WINDOW), target(1));

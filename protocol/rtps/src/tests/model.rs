@@ -392,7 +392,7 @@ fn a_clean_channel_needs_no_repairs_and_few_acknowledgments() {
 }
 
 #[test]
-fn the_last_sample_is_acknowledged_within_milliseconds_even_without_asking() {
+fn last_sample_is_acked_within_milliseconds_without_a_request() {
     for gap in [0, MS / 10, 5 * MS, 50 * MS] {
         let mut world = World::new(2, CLEAN, WriterConfig::default());
         world.join(ReaderConfig::default(), true, false, false);

@@ -161,7 +161,7 @@ fn overheard_fragments_are_not_new_to_an_unmatched_volatile_reader() {
 
 /// A daemon passes on to all of its programs what names no participant, and readers in two of them have the same entity id.
 #[test]
-fn a_change_that_is_sent_again_to_its_namesake_is_not_new_to_a_reader_that_its_writer_has_not_met() {
+fn repair_for_a_reader_of_equal_entity_id_is_not_new_to_an_unmatched_one() {
     type Form = fn(Option<GuidPrefix>, EntityId, i64) -> Packet;
     let forms: [Form; 2] = [data_for, in_one_fragment_for];
     for (again, shares_place) in forms.into_iter().flat_map(|form| [(form, true), (form, false)]) {

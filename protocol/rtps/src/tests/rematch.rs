@@ -86,7 +86,7 @@ fn a_durable_reader_requests_history_after_a_liveliness_heartbeat() {
 
 /// The reader knows that it lacks some of it, and asks again before it has heard that all is gone.
 #[test]
-fn changes_gone_before_a_rematch_are_lost_although_the_reader_requests_them() {
+fn changes_removed_before_a_rematch_are_lost_although_requested() {
     let (mut source, mut target) = after_three_changes();
     (0..2).for_each(|_| _ = source.write(at(1_000_000), 10));
     drain(&mut source.out);
@@ -178,7 +178,7 @@ fn meet_again(source: &mut Source, target: &mut Target, durable: bool) {
 }
 
 #[test]
-fn samples_read_but_not_committed_before_the_lease_ended_stay_unacknowledged() {
+fn uncommitted_samples_stay_unacked_after_the_lease_expired() {
     for (durable, had) in [(false, true), (true, true), (true, false)] {
         let (mut source, mut target) = storing(durable);
         assert!(target.reader.lose_writer(WRITER, life(1)));
@@ -198,7 +198,7 @@ fn samples_read_but_not_committed_before_the_lease_ended_stay_unacknowledged() {
 }
 
 #[test]
-fn samples_committed_while_the_writer_is_lost_are_acknowledged_at_the_rematch() {
+fn samples_committed_while_the_writer_is_lost_are_acked_at_rematch() {
     for (through, acked) in [(2, 2), (3, 3)] {
         let (mut source, mut target) = storing(false);
         assert!(target.reader.lose_writer(WRITER, life(1)));

@@ -196,7 +196,7 @@ fn played(minimum: u64, writes: &[(u64, u8)], loss: Option<u64>, seed: u64) -> L
 }
 
 #[test]
-fn of_one_instance_exactly_the_same_is_shown() {
+fn writer_side_separation_shows_the_same_samples_of_one_instance() {
     for seed in 0..20 {
         let writes = writes(seed, 1);
         let (off, on) = (played(0, &writes, None, seed), played(SEPARATION, &writes, None, seed));
@@ -210,7 +210,7 @@ fn of_one_instance_exactly_the_same_is_shown() {
 
 /// What would have been shown is shown, or something newer, within two separations more.
 #[test]
-fn of_many_instances_nothing_is_missing() {
+fn writer_side_separation_misses_nothing_of_many_instances() {
     for seed in 0..40 {
         let writes = writes(seed, 1 + seed % 9);
         let (off, on) = (played(0, &writes, None, seed), played(SEPARATION, &writes, None, seed));
@@ -225,7 +225,7 @@ fn of_many_instances_nothing_is_missing() {
 }
 
 #[test]
-fn in_turn_instances_leave_together() {
+fn writer_side_separation_sends_instances_together() {
     let writes: Vec<_> = (0..1000).map(|n| (100_000 + n * 1000, (n % 10) as u8)).collect();
     let line = played(SEPARATION, &writes, None, 1);
     assert!(line.samples <= 130, "{} samples", line.samples);

@@ -119,7 +119,7 @@ fn a_sample_longer_than_a_ring_comes_in_few_fragments_also_as_a_repair() {
 }
 
 #[test]
-fn a_reader_that_leaves_shared_memory_gets_fragments_and_a_small_send_window() {
+fn reader_leaving_shared_memory_gets_fragments_and_a_small_send_window() {
     let mut source = source(1 << 20);
     source.match_reader(at(0), in_memory(1));
     source.out.clear();
@@ -145,7 +145,7 @@ fn without_shared_memory_room_a_large_sample_goes_in_fragments() {
 }
 
 #[test]
-fn within_a_process_a_large_change_is_one_message_that_ends_in_its_payload() {
+fn large_change_within_a_process_is_one_message_ending_in_its_payload() {
     let mut source = source(0);
     source.match_reader(at(0), ReaderProxyConfig { unicast: vec![Locator::LOCAL], ..reader_proxy(1) });
     source.out.clear();

@@ -72,7 +72,7 @@ fn a_sample_of_any_size_leaves_a_window_at_a_time() {
 }
 
 #[test]
-fn many_small_samples_are_bounded_too() {
+fn send_window_bounds_many_small_samples() {
     let (mut source, mut target) = pair();
     for _ in 0..5_000 {
         source.write(at(1_000), 64);
@@ -402,7 +402,7 @@ fn a_reader_that_was_inactive_has_a_send_window_again() {
 }
 
 #[test]
-fn the_send_window_skips_a_silent_near_reader_soon_although_another_is_far() {
+fn send_window_skips_a_silent_near_reader_soon_despite_a_far_one() {
     let (mut source, mut near) = pair();
     source.match_reader(at(100), reader_proxy(1));
     let mut far = Target::new(1, ReaderConfig::default());

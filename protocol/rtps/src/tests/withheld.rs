@@ -117,7 +117,7 @@ fn withheld_samples_beyond_the_repair_budget_arrive_later() {
 
 /// An acknowledgment that asks for nothing, of a time when there was nothing to ask for.
 #[test]
-fn withheld_samples_get_a_heartbeat_after_an_acknack_that_requests_nothing() {
+fn withheld_samples_get_a_heartbeat_after_an_acknack_without_requests() {
     let cfg = WriterConfig { repair_budget_per_event: 1, ..WriterConfig::default() };
     let mut line = Line::new(SEPARATION, proxy(true), cfg, None, 1);
     line.len = 1000;

@@ -575,7 +575,7 @@ fn a_reader_matched_after_abandoned_paced_data_gets_whole_samples() {
 }
 
 #[test]
-fn several_readers_share_a_group_and_directed_answers_stay_unicast() {
+fn multicast_group_is_shared_and_directed_answers_stay_unicast() {
     let mut source = Source::new(WriterConfig::default());
     for n in 1..=3 {
         source.match_reader(at(0), ReaderProxyConfig { multicast: vec![GROUP], ..reader_proxy(n) });

@@ -4,7 +4,7 @@ use super::*;
 
 /// The writer had met the reader, and let go of its part of the set before anything of it arrived.
 #[test]
-fn changes_lost_before_anything_of_their_writer_arrives_are_missing_from_the_set() {
+fn coherent_set_misses_changes_lost_before_their_writer_was_heard() {
     for (lost, heard) in [(false, false), (true, false), (true, true)] {
         let (mut waiting, mut shown) = (with_streams(2), Shown::default());
         (1..=2).for_each(|n| waiting.passed(stream(n), SequenceNumber(3), None));

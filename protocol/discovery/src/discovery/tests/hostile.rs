@@ -360,7 +360,7 @@ fn an_unverified_participant_is_sent_at_most_three_times_what_it_sent() {
 }
 
 #[test]
-fn endpoints_of_an_unverified_participant_are_ignored_until_it_is_verified() {
+fn unverified_participant_endpoints_are_ignored_until_verification() {
     let mut net = matched();
     let unverified = prefix(7);
     inject(&mut net, 1, |out| {

@@ -285,7 +285,7 @@ fn endpoints_of_a_program_that_starts_again_have_another_life() {
 }
 
 #[test]
-fn other_domains_and_tags_are_ignored() {
+fn announcements_of_other_domains_and_tags_are_ignored() {
     let other = DiscoveryConfig { domain_id: 1, ..config(1) };
     let tagged = DiscoveryConfig { domain_tag: "x".to_string(), ..config(2) };
     let mut net = Net::new([config(0), other, tagged]);
@@ -429,7 +429,7 @@ fn ten_participants_all_meet() {
 }
 
 #[test]
-fn only_own_entities_are_handled() {
+fn discovery_handles_only_its_own_entities() {
     let entities = [EntityId::SPDP_WRITER, EntityId::SEDP_SUBSCRIPTIONS_READER, WRITER, EntityId::UNKNOWN];
     let handled: Vec<bool> = entities.into_iter().map(Discovery::handles).collect();
     assert_eq!(handled, [true, true, false, false]);

@@ -228,7 +228,7 @@ fn types_match_by_name_at_once_without_type_lookup_endpoints() {
 }
 
 #[test]
-fn type_lookup_requests_are_answered_and_types_forgotten_with_their_participant() {
+fn type_lookup_is_answered_and_types_are_removed_with_participant() {
     let mut net = pair([config(0), config(1)]);
     writes(&mut net, 0, NEW);
     net.run_for(secs(1));

@@ -30,7 +30,7 @@ fn submessage(payload: &[u8], size: u16, first: u32, count: u16) -> DataFrag<'_>
 }
 
 #[test]
-fn any_order_and_grouping_gives_the_sample_back() {
+fn fragments_in_any_order_and_grouping_reassemble_the_sample() {
     for seed in 0..if cfg!(miri) { 2 } else { 300 } {
         let mut rng = Rng::new(seed);
         let payload: Vec<u8> = (0..1 + rng.below(5000)).map(|_| rng.next_u64() as u8).collect();

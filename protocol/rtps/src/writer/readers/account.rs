@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn each_change_has_its_credit_in_whatever_order_they_are_asked_for() {
+    fn repair_credit_is_per_change_in_any_request_order() {
         let mut account = RepairAccount::default();
         let pay = |account: &mut RepairAccount, sn| {
             account.grant(SequenceNumber(sn), 744);

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn near_readers_have_none() {
+    fn path_room_of_near_readers_is_zero() {
         let mut path = PathRoom::default();
         path.answered(at(1), Duration::from_micros(100), Duration::from_micros(100), 1_000_000);
         assert_eq!(path.octets(Duration::from_micros(100)), 0);

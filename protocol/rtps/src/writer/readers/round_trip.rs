@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_answer_that_shows_the_change_counts() {
+    fn round_trip_counts_only_acknacks_that_show_the_change() {
         let mut round_trip = RoundTrip::default();
         round_trip.sent(at(100), SequenceNumber(5));
         for set in [acknack(5, &[]), acknack(5, &[5]), acknack(3, &[3, 4]), acknack(3, &[5, 6])] {

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn one_participant_is_reached_by_unicast_once() {
+    fn single_participant_is_reached_by_unicast_once() {
         assert_eq!(cover(&[]), []);
         assert_eq!(cover(&[proxy(host(1), &[group(1)])]), [host(1)]);
         assert_eq!(cover(&[proxy(host(1), &[group(1)]), proxy(host(1), &[group(1)])]), [host(1)]);

@@ -59,7 +59,7 @@ fn without_a_budget_one_datagram_leaves_in_each_interval() {
 }
 
 #[test]
-fn another_reader_is_served_first_in_each_round() {
+fn repair_rounds_rotate_the_reader_served_first() {
     let mut repairs = repairs(1000);
     let mut turns = |count| repairs.turns(count).map(ProxyIndex::get).collect::<Vec<_>>();
     assert_eq!([turns(3), turns(3), turns(3), turns(3)], [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 1, 2]]);
@@ -86,7 +86,7 @@ fn repair_rounds_begin_when_the_first_reader_is_due() {
 }
 
 #[test]
-fn one_repair_by_multicast_serves_all_that_want_the_same_change() {
+fn multicast_repair_serves_all_readers_requesting_the_change() {
     let (mut repairs, mut readers) = (repairs(1000), readers(3, 2));
     let sn = SequenceNumber(3);
     assert_eq!(

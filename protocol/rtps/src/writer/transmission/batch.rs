@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_delay_and_a_budget_nothing_waits() {
+    fn batch_without_delay_and_budget_waits_for_nothing() {
         let mut batch = batch(Duration::ZERO, Duration::ZERO);
         assert!((0..10_000).all(|_| batch.on_write(at(0), 1).is_none()));
     }

@@ -24,7 +24,7 @@ fn parameters_in_order_without_padding_and_sentinel() {
 }
 
 #[test]
-fn both_byte_orders() {
+fn parameter_list_is_parsed_in_both_byte_orders() {
     let big = hex("000f 0004 00000007 0001 0000");
     let (list, consumed) = ParameterList::parse(&big, Endianness::Big).unwrap();
     assert_eq!((consumed, list.as_bytes()), (12, big.as_slice()));
