@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn near_names_are_found_and_far_ones_are_not() {
+    fn misspelt_name_gets_the_nearest_known_name() {
         let names = ["interfaces", "multicast", "ipv6"];
         assert_eq!(nearest("interface", names.into_iter()), Some("interfaces"));
         assert_eq!(nearest("Mutlicast", names.into_iter()), Some("multicast"));

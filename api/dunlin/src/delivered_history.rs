@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delivered_history_announcements_are_bounded_and_unnamed_readers_stop_waiting() {
+    fn delivered_history_list_is_bounded_and_unlisted_readers_stop_waiting() {
         let guid = |n: u16| Guid::from_bytes([n.to_be_bytes(); 8].concat().try_into().unwrap());
         let mut given = DeliveredHistory::default();
         (0..500).for_each(|n| given.add(guid(n)));

@@ -94,7 +94,7 @@ fn a_writer_that_is_deleted_while_it_is_enabled_is_nowhere() -> Result<()> {
 }
 
 #[test]
-fn an_entity_deleted_during_enable_does_not_keep_others_from_being_enabled() -> Result<()> {
+fn entity_deleted_during_enable_does_not_stop_enabling_others() -> Result<()> {
     let mut sim = simulation();
     let a = sim.node("a");
     let one = a.run(participant)?;

@@ -110,7 +110,7 @@ fn explain_finds_no_cause_for_a_matched_pair() {
 }
 
 #[test]
-fn each_policy_is_named_with_both_values() {
+fn explain_names_incompatible_policy_with_both_values() {
     let cases: Vec<(DataWriterQos, DataReaderQos, &str, &str)> = vec![
         (
             writer().best_effort(),
@@ -257,7 +257,7 @@ fn explain_names_alone_disabled_and_undiscovered_endpoints() {
 }
 
 #[test]
-fn one_domain_with_two_tags() {
+fn explain_reports_differing_domain_tags() {
     let mut sim = Sim::new(1);
     let mut tagged = Config::default();
     tagged.set("domain.tag", "blue").unwrap();
@@ -293,7 +293,7 @@ fn explain_names_endpoints_refused_by_quotas() {
 }
 
 #[test]
-fn one_way_networks_are_noticed() {
+fn explain_reports_a_one_way_network() {
     let mut sim = Sim::new(1);
     let (a, b) = (sim.node("a"), sim.node("b"));
     sim.cut(&a, &b);
@@ -510,7 +510,7 @@ fn participants_of_other_domains_are_asked() {
 
 /// Two participants over real sockets.
 #[test]
-fn over_loopback_too() {
+fn explain_works_over_loopback_sockets() {
     let domain = common::domain();
     let (one, other) = (common::participant(domain), common::participant(domain));
     let name = format!("Why{}", std::process::id());

@@ -97,7 +97,7 @@ fn filter_once(participant: &DomainParticipant, subscriber: &Subscriber) {
 
 /// What the other process does; in the first one it is a test of nothing.
 #[test]
-fn other_process() {
+fn child_process() {
     let Some((role, domain, directory)) = role() else { return };
     let directory = directory.as_path();
     let before = private();
@@ -168,7 +168,7 @@ fn filters_of_types_known_at_run_time_are_freed() {
 }
 
 #[test]
-fn with_another_participant_there_are_all_threads() {
+fn participant_with_a_remote_peer_runs_all_threads() {
     let folder = folder();
     let domain = common::domain();
     let participant = participant_with(domain, folder.path(), "4MiB");

@@ -77,7 +77,7 @@ fn listeners_within_a_process_are_called_on_the_writing_thread() {
 }
 
 #[test]
-fn listeners_run_on_a_library_thread_without_delivery_on_the_writing_thread() {
+fn listeners_run_on_library_thread_without_in_process_delivery() {
     let (here, told) = threads_of(&[("shared_memory.in_process", "false")]);
     assert!(told.iter().all(|thread| *thread != here));
 }

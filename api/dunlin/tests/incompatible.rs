@@ -117,7 +117,7 @@ fn reading(offer: &Offer) -> Result<(DomainParticipant, DataReader<Reading>)> {
 }
 
 #[test]
-fn each_incompatible_policy_is_named_by_statuses_log_and_explain() {
+fn incompatible_policy_is_named_by_statuses_log_and_explain() {
     let lines = Lines::default();
     let sink = lines.clone();
     let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_ansi(false);

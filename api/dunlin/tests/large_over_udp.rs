@@ -34,7 +34,7 @@ fn participant(domain: u32, receive_buffer: &str) -> DomainParticipant {
 
 /// What the other process does; in the first one it is a test of nothing.
 #[test]
-fn other_process() {
+fn child_process() {
     let Some((receive_buffer, domain, _)) = role() else { return };
     let participant = participant(domain, &receive_buffer);
     let topic = participant.create_topic::<Large>(TOPIC, &TopicQos::default()).unwrap();

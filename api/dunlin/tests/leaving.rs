@@ -102,7 +102,7 @@ fn listener(way: &str, tell: mpsc::Sender<()>) -> impl Fn(&DataReader<Reading>) 
 
 /// What the programs do.
 #[test]
-fn other_process() {
+fn child_process() {
     let Some((role, domain, _)) = role() else { return };
     let (what, way) = role.split_once('/').unwrap();
     let participant = joined(domain);
@@ -148,7 +148,7 @@ fn gone(other: Other, here: impl Fn() -> bool) -> f64 {
 }
 
 #[test]
-fn a_process_that_writes_and_ends_delivers_its_last_sample_and_is_unmatched() {
+fn exiting_process_delivers_its_last_sample_and_is_unmatched() {
     let domain = common::domain();
     let participant = joined(domain);
     let (reader, writer) = (reading(&participant, "here"), writing(&participant, "there"));

@@ -82,7 +82,7 @@ fn write(writer: &DataWriter<Picture>, number: u32) {
 
 /// What the other process does; in the first one it is a test of nothing.
 #[test]
-fn other_process() {
+fn child_process() {
     let Some((role, domain, directory)) = role() else { return };
     let (role, directory) = (role.as_str(), directory.as_path());
     if role.ends_with("-stay") || role.ends_with("-die") {

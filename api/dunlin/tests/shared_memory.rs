@@ -53,7 +53,7 @@ fn take(reader: &DataReader<Numbered>) -> Vec<u64> {
 
 /// What the other process does; in the first one it is a test of nothing.
 #[test]
-fn other_process() {
+fn child_process() {
     let Some((role, domain, directory)) = role() else { return };
     let (role, directory) = (role.as_str(), directory.as_path());
     if role == "write-frames" {
@@ -203,7 +203,7 @@ fn data_between_processes_uses_shared_memory_alone() {
 }
 
 #[test]
-fn without_a_common_shared_memory_folder_data_takes_the_network_with_a_reason() {
+fn different_shared_memory_folders_use_the_network_with_a_reason() {
     let (domain, here, there) = (common::domain(), folder(), folder());
     let participant = participant(domain, here.path());
     let reader = reader(&participant);

@@ -20,7 +20,7 @@ fn participant(config: &Config, name: &str) -> DomainParticipant {
 
 /// What the program does: a writer and a reader that do not fit, until both sides know.
 #[test]
-fn other_process() {
+fn child_process() {
     let Ok(role) = std::env::var(ROLE) else { return };
     let mut config = Config::default();
     config.set("network.interfaces", "lo").unwrap();
@@ -56,7 +56,7 @@ fn other_process() {
 /// Lines on standard error about the policy.
 fn lines(role: &str) -> Vec<String> {
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "other_process", "--nocapture", "--test-threads", "1"])
+        .args(["--exact", "child_process", "--nocapture", "--test-threads", "1"])
         .env(ROLE, role)
         .output()
         .unwrap();
@@ -92,7 +92,7 @@ fn a_program_with_a_subscriber_prints_what_it_likes() {
 }
 
 #[test]
-fn the_configuration_switches_it_off() {
+fn standard_error_log_can_be_switched_off_and_filtered() {
     assert_eq!(lines("switched off"), [""; 0]);
     assert_eq!(lines("filtered"), [""; 0]);
 }

@@ -139,7 +139,7 @@ fn calls_that_block_pump_meanwhile() {
 }
 
 #[test]
-fn who_may_not_pump_hears_why() {
+fn refused_pump_reports_the_reason() {
     let participant = Arc::new(without_threads(domain()));
     let (offered, wanted) = reliable();
     let reader = reader_in(&participant, "Nested", &wanted);

@@ -72,7 +72,7 @@ fn octets_in_base64() {
 }
 
 #[test]
-fn other_ways_to_say_the_same() {
+fn json_accepts_alternative_forms_of_enums_bitmasks_and_unions() {
     let data =
         from_json(&ty(), &json!({"color": 1, "access": 2, "packed": 5, "choice": {"text": "x"}})).unwrap();
     let value: serde_json::Value = serde_json::from_str(&to_json(&data)).unwrap();

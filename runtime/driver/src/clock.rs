@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_clocks_advance() {
+    fn monotonic_and_wall_clock_advance() {
         let first = now();
         while mono() == first.mono {}
         let second = now();

@@ -16,7 +16,7 @@ fn address_space() -> u64 {
 }
 
 #[test]
-fn a_receive_thread_refused_by_the_system_is_retried_while_discovery_goes_on() {
+fn refused_receive_thread_is_retried_while_discovery_goes_on() {
     let config = loopback(0);
     let first = udp_node(&config);
     let two = ["dunlin-rx-meta", "dunlin-timer"];

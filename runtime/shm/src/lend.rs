@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_ring_size_somebody_chose_a_pool_has_sane_bounds() {
+    fn loan_pool_layout_is_bounded_for_any_ring_size() {
         let of = |ring_size, len| layout(len, &ShmConfig { ring_size, ..ShmConfig::default() });
         assert_eq!(of(1 << 22, 921_604), Some((921_664, 18)));
         assert_eq!(of(0, 100_004), Some((100_096, 10)), "as for 256 KiB");
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn each_attempt_at_a_pool_has_a_name_of_its_own() {
+    fn loan_pool_creation_is_retried_under_new_names() {
         let fails = || io::Error::other("no");
         let (mut number, mut tried) = (0, Vec::new());
         let mut draw = || {

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_leaves_in_order_however_much_is_taken() {
+    fn tcp_queue_keeps_order_for_any_write_size() {
         for seed in 0..50 {
             let (mut rng, mut queue) = (Rng::new(seed), Queue::default());
             let (mut put, mut left) = (Vec::new(), Vec::new());
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn many_short_ones_share_a_piece_and_long_ones_are_not_copied() {
+    fn tcp_queue_joins_short_messages_and_does_not_copy_long_ones() {
         let mut queue = Queue::default();
         for _ in 0..100 {
             queue.put(&[1; 100]);

@@ -37,7 +37,7 @@ fn ipv6() {
 }
 
 #[test]
-fn on_every_interface_and_any_port() {
+fn tcp_on_all_interfaces_and_any_port_conforms() {
     let any = TcpConfig { interfaces: vec![], listen: Listen::Port(0), ..config(26_500) };
     run(&|| pair(&any));
 }

@@ -120,7 +120,7 @@ fn no_plain_text_is_on_the_wire_with_tls() {
 }
 
 #[test]
-fn many_octets_pass_in_both_directions_at_once() {
+fn tls_carries_bulk_data_in_both_directions_at_once() {
     let authority = Authority::new();
     let config = with(&authority.local(), 32_500);
     let (a, b) = (open(&config), open(&config));

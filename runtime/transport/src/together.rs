@@ -264,12 +264,12 @@ mod tests {
     }
 
     #[test]
-    fn several_transports_are_one_that_conforms() {
+    fn combined_transports_conform() {
         conformance::run(&pair);
     }
 
     #[test]
-    fn each_transport_carries_its_own_locators() {
+    fn combined_transports_each_carry_their_own_locators() {
         let (a, b) = pair();
         let to = b.locators().default_unicast;
         assert_eq!((to.len(), a.max_message_size()), (2, 1_400));

@@ -18,11 +18,11 @@ fn memory_network() {
 }
 
 #[test]
-fn through_a_wrapper_without_faults() {
+fn fault_wrapper_without_faults_conforms() {
     run(&|| pair_with(|inner| Arc::new(Fault::new(inner, FaultConfig::default()).unwrap())));
 }
 
 #[test]
-fn through_a_capture() {
+fn pcap_wrapper_conforms() {
     run(&|| pair_with(|inner| Arc::new(Pcap::new(inner, Box::new(io::sink()), u64::MAX).unwrap())));
 }

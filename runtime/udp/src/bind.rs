@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn each_takes_the_lowest_free_index() {
+    fn bind_takes_the_lowest_free_participant_index() {
         let config = config(21_000);
         let first = bind(&config).unwrap();
         assert_eq!((first.meta.port, first.data.port), (21_010, 21_011));
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_last_index_any_port_does() {
+    fn bind_beyond_the_last_participant_index_takes_any_port() {
         let config = config(22_000);
         let all: Vec<Bound> = (0..=MAX_PARTICIPANT_INDEX).map(|_| bind(&config).unwrap()).collect();
         assert_eq!(all.last().unwrap().data.port, 22_000 + 11 + 2 * 119);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ip_versions_share_the_number() {
+    fn ipv4_and_ipv6_sockets_share_the_port_number() {
         let config = UdpConfig { ipv6: true, participant_index: ParticipantIndex::Ephemeral, ..config(0) };
         let bound = bind(&config).unwrap();
         assert_eq!(bound.meta.sockets.len(), 2);

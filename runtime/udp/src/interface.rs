@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn without_patterns_all_that_lead_outside() {
+    fn interface_selection_without_patterns_takes_all_external_ones() {
         assert_eq!(names(&[], &host()), (vec!["eth0".into(), "wlan0".into()], 0));
         assert_eq!(names(&[], &host()[..1]), (vec!["lo".into()], 0));
         assert_eq!(names(&[], &[]), (vec![], 0));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn this_host_has_a_loopback_interface() {
+    fn interface_list_of_this_host_has_loopback() {
         let all = all().unwrap();
         let lo = all.iter().find(|interface| interface.loopback).expect("a loopback interface");
         assert!(lo.index > 0 && lo.mtu > 1000);

@@ -22,13 +22,13 @@ fn pair(config: &UdpConfig) -> Pair {
 }
 
 #[test]
-fn with_offload() {
+fn udp_with_offload_conforms() {
     let config = config(23_000);
     run(&|| pair(&config));
 }
 
 #[test]
-fn without_offload() {
+fn udp_without_offload_conforms() {
     let off = UdpConfig { segmentation_offload: false, receive_offload: false, ..config(23_250) };
     run(&|| pair(&off));
 }
@@ -41,13 +41,13 @@ fn offload_on_one_side_only() {
 }
 
 #[test]
-fn on_loopback_alone() {
+fn udp_on_loopback_only_conforms() {
     let lo = UdpConfig { interfaces: vec!["lo".into()], ..config(23_750) };
     run(&|| pair(&lo));
 }
 
 #[test]
-fn one_on_loopback_alone_and_one_on_everything_find_each_other() {
+fn loopback_only_and_all_interface_transports_reach_each_other() {
     let lo = UdpConfig { interfaces: vec!["lo".into()], ..config(24_000) };
     let (narrow, wide) = (open(&lo), open(&config(24_000)));
     let listener = Listener::start(&wide, Channel::Meta);
@@ -88,13 +88,13 @@ fn ipv6_multicast_where_an_interface_can() {
 }
 
 #[test]
-fn both_ip_versions_on_any_ports() {
+fn udp_with_both_ip_versions_on_ephemeral_ports_conforms() {
     let both = UdpConfig { ipv6: true, participant_index: ParticipantIndex::Ephemeral, ..config(24_500) };
     run(&|| pair(&both));
 }
 
 #[test]
-fn through_the_wrappers() {
+fn udp_through_fault_and_pcap_wrappers_conforms() {
     let config = config(24_750);
     let wrap = |inner| -> Arc<dyn Transport> {
         let captured = Pcap::new(inner, Box::new(io::sink()), u64::MAX).unwrap();

@@ -22,7 +22,7 @@ fn text_error(text: &str) -> String {
 }
 
 #[test]
-fn each_layer_overrides_the_one_below() {
+fn config_layer_overrides_lower_layers() {
     let file = "[network]\nipv6 = true\nmulticast = \"spdp\"\n[discovery]\nlease_duration = \"7s\"\n";
     let variables =
         [("DUNLIN_NETWORK_MULTICAST", "off"), ("DUNLIN_NETWORK_RECEIVE_BUFFER", "8MiB"), ("PATH", "/bin")];
@@ -64,7 +64,7 @@ fn the_domain_of_ros_2_goes_before_the_file_and_behind_our_variable() {
 }
 
 #[test]
-fn all_kinds_of_values_are_read_from_a_file() {
+fn config_file_values_of_all_kinds_are_read() {
     let config = Config::from_toml(
         "f.toml",
         "[network]\ninterfaces = [\"eth0\", \"wlan*\"]\nparticipant_index = 3\nmulticast_ttl = 0x10\n\
@@ -150,7 +150,7 @@ fn values_that_do_not_fit_are_refused_with_what_was_expected() {
 }
 
 #[test]
-fn all_configuration_errors_are_reported_at_once_up_to_a_bound() {
+fn configuration_errors_are_reported_together_up_to_a_bound() {
     let error = Config::from_toml("f", "[network]\na1 = 1\nipv6 = 3\n[fault]\nseed = -1").unwrap_err();
     assert_eq!(error.problems().len(), 3);
     let many: String = (0..1_000).map(|n| format!("key{n} = 1\n")).collect();

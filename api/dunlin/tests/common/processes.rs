@@ -33,7 +33,7 @@ pub struct Other(Child, BufReader<ChildStdout>);
 
 impl Other {
     pub fn start(role: &str, domain: u32, directory: &Path) -> Self {
-        Self::start_test("other_process", role, domain, directory)
+        Self::start_test("child_process", role, domain, directory)
     }
 
     /// With this test of the program, which looks at its role.

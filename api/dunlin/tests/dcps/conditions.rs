@@ -40,7 +40,7 @@ fn has_one_condition(entity: &Entity<'_>) {
 }
 
 #[test]
-fn each_entity_has_one_status_condition_that_ends_with_it() {
+fn status_condition_is_one_per_entity_and_ends_with_it() {
     let (mut sim, a, b, w, r) = pair();
     a.run(|| w.writer.write(&reading(1, 1))).unwrap();
     // Somebody uses the name with another type.

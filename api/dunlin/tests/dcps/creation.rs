@@ -40,7 +40,7 @@ fn run(sim: &mut Sim) {
 }
 
 #[test]
-fn lookup_datawriter_finds_the_writer_from_a_listener_called_at_its_creation() {
+fn lookup_datawriter_finds_the_writer_from_its_creation_listener() {
     let (_sim, a, _b, w, _r) = pair();
     let found = Arc::new(Mutex::new(None));
     let by_listener = Arc::clone(&found);
@@ -88,7 +88,7 @@ fn a_coherent_set_ended_by_a_listener_at_creation_is_ended_for_the_writer() {
 }
 
 #[test]
-fn another_partition_of_the_publisher_is_that_of_the_writer() {
+fn partition_set_in_creation_listener_applies_to_the_writer() {
     let (mut sim, a, _b, w, _r) = pair();
     let publisher = a.run(|| w.participant.create_publisher(&PublisherQos::default())).unwrap();
     let writer = create(&a, &publisher, &w, |writer| {

@@ -9,7 +9,7 @@ use dunlin::{
 use crate::support::*;
 
 #[test]
-fn topics_publishers_and_subscribers_are_created_with_the_default_of_the_moment() {
+fn current_default_qos_applies_to_new_topics_publishers_and_subscribers() {
     let (mut sim, a, b, w, r) = pair();
     // As it is at first.
     let first = w.participant.create_topic::<Measurement>("M0", TOPIC_QOS_DEFAULT).unwrap();
@@ -93,7 +93,7 @@ fn topic_descriptions_return_their_participant() {
 }
 
 #[test]
-fn the_built_in_subscriber_has_one_qos_with_the_presentation_of_the_standard() {
+fn builtin_subscriber_has_one_qos_with_the_standard_presentation() {
     let (_sim, _a, b, _w, r) = pair();
     let (one, other) = (r.participant.builtin_subscriber(), r.participant.builtin_subscriber());
     let standard = Presentation {

@@ -44,7 +44,7 @@ const ENDS: [End; 4] = [
 ];
 
 #[test]
-fn a_deleted_writer_unregisters_its_instances_and_disposes_them_if_it_should() {
+fn deleted_writer_unregisters_instances_and_disposes_with_autodispose() {
     for (way, end) in ENDS.into_iter().enumerate() {
         for (autodispose, state) in [(true, DISPOSED), (false, NO_WRITERS)] {
             Sim::builder().loss(0.2).seeds(0..3, |sim| {
@@ -65,7 +65,7 @@ fn a_deleted_writer_unregisters_its_instances_and_disposes_them_if_it_should() {
 }
 
 #[test]
-fn an_instance_unregistered_before_the_writer_is_deleted_is_not_ended_again() {
+fn unregistered_instance_is_not_ended_again_by_writer_deletion() {
     let (mut sim, a, _b, w, r) = pair();
     for id in 1..=3 {
         a.run(|| w.writer.write(&reading(id, id))).unwrap();
@@ -82,7 +82,7 @@ fn an_instance_unregistered_before_the_writer_is_deleted_is_not_ended_again() {
 
 /// Readers know of the end of what was disposed of before, and are sent nothing more of it: other implementations do the same.
 #[test]
-fn an_instance_disposed_before_the_writer_is_deleted_is_not_disposed_again() {
+fn disposed_instance_is_not_disposed_again_by_writer_deletion() {
     for autodispose in [true, false] {
         let (mut sim, a, _b, w, r) = pair();
         let qos = w.writer.qos().autodispose_unregistered_instances(autodispose);
@@ -115,7 +115,7 @@ fn a_writer_that_crashes_or_is_lost_disposes_nothing() {
 
 /// Another writer of an instance keeps it alive, but a disposal is one.
 #[test]
-fn another_writer_keeps_an_instance_alive_unless_it_is_disposed() {
+fn instance_of_two_writers_stays_alive_unless_disposed() {
     for (autodispose, expected) in [(false, InstanceState::Alive), (true, DISPOSED)] {
         let (mut sim, a, _b, w, r) = pair();
         let qos = w.writer.qos().autodispose_unregistered_instances(autodispose);

@@ -341,7 +341,7 @@ fn keep_last_keeps_the_newest_of_each_instance() {
 }
 
 #[test]
-fn a_sample_beyond_the_readers_resource_limits_is_rejected_and_comes_later() {
+fn sample_beyond_reader_resource_limits_is_rejected_and_repaired_later() {
     each_seed(|sim| {
         let (writer_qos, reader_qos) = reliable();
         let (a, b, w, r) = lossy(sim, &writer_qos, &reader_qos.resource_limits(2, -1, -1));

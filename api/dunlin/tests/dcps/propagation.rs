@@ -287,7 +287,7 @@ fn cases() -> Vec<Case> {
 
 /// Every status but those of data, with every combination of listeners at three levels.
 #[test]
-fn each_status_reaches_the_most_specific_listener_once() {
+fn status_change_reaches_the_most_specific_listener_once() {
     for Case(status, times, writer_qos, reader_qos, provoke) in cases() {
         let mut scene = Scene::new(&writer_qos, &reader_qos);
         let has = [

@@ -217,7 +217,7 @@ fn incompatible_qos() {
 
 /// Several policies of one pair count as one endpoint, and each of them by itself (DDS 1.4 §2.2.4.1, `policies`).
 #[test]
-fn several_incompatible_policies_at_once() {
+fn incompatible_policies_of_one_pair_count_as_one_endpoint() {
     let mut sim = Sim::new(5);
     let (a, b) = (sim.node("a"), sim.node("b"));
     let offered = DataWriterQos::default().best_effort();

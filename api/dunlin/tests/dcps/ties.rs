@@ -24,7 +24,7 @@ fn numbers(reader: &DataReader<Reading>) -> Vec<(i32, i32)> {
 }
 
 #[test]
-fn of_equally_strong_writers_the_one_with_the_lowest_guid_owns() {
+fn ownership_tie_goes_to_the_writer_with_the_lowest_guid() {
     let writer_qos = DataWriterQos::default().keep_all().exclusive().ownership_strength(4);
     let (mut sim, a, [low, high], r) =
         two(&writer_qos, &DataReaderQos::default().reliable().keep_all().exclusive());

@@ -81,7 +81,7 @@ fn a_full_store_blocks_nobody() {
 }
 
 #[test]
-fn durability_service_is_announced_copied_from_the_topic_immutable_and_checked() {
+fn durability_service_qos_is_announced_copied_immutable_and_checked() {
     let mut sim = Sim::new(7);
     let qos =
         writer_qos().with_topic_qos(&TopicQos::default().transient_local().durability_service(service(7)));

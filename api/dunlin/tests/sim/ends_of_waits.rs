@@ -42,7 +42,7 @@ fn a_stream_ends_with_its_reader() {
 }
 
 #[test]
-fn requests_and_those_who_wait_for_them_end() {
+fn waits_of_requests_and_replies_end_with_their_participant() {
     let mut sim = Sim::new(2);
     let (a, b, one, other) = discovered_pair(&mut sim).unwrap();
     let server = b.run(|| Server::new(&other, &Service::new("Echo"))).unwrap();

@@ -99,7 +99,7 @@ fn changes_come_in_the_order_of_their_arrival_across_instances() {
 }
 
 #[test]
-fn a_message_that_disposes_and_unregisters_is_two_samples_with_one_identity() {
+fn dispose_with_unregister_shows_two_samples_of_one_identity() {
     bad_network().seeds(10..14, |sim| {
         let (a, b) = (sim.node("a"), sim.node("b"));
         let writer = writer_on(&a, &writer_qos())?;
@@ -117,7 +117,7 @@ fn a_message_that_disposes_and_unregisters_is_two_samples_with_one_identity() {
 }
 
 #[test]
-fn one_of_several_writers_that_gives_up_an_instance_or_is_lost_is_shown() {
+fn show_every_change_reports_one_writer_unregistering_or_lost() {
     bad_network().seeds(20..24, |sim| {
         let (a, b, c) = (sim.node("a"), sim.node("b"), sim.node("c"));
         let qos = writer_qos().autodispose_unregistered_instances(false);
@@ -146,7 +146,7 @@ fn one_of_several_writers_that_gives_up_an_instance_or_is_lost_is_shown() {
 }
 
 #[test]
-fn ends_of_instances_take_room_and_hold_up_a_writer_that_is_ahead() {
+fn instance_end_samples_count_against_limits_and_hold_back_the_writer() {
     bad_network().seeds(30..34, |sim| {
         let (a, b) = (sim.node("a"), sim.node("b"));
         let writer = writer_on(&a, &writer_qos())?;

@@ -205,7 +205,7 @@ fn chaos(sim: &mut Sim, nodes: &[Node; 3]) -> Result {
 }
 
 #[test]
-fn after_any_faults_everybody_hears_everybody_again() {
+fn participants_exchange_data_again_after_faults() {
     seeds(0..30, |sim| {
         let nodes = ["a", "b", "display"].map(|name| sim.node(name));
         let latest = Latest::default();

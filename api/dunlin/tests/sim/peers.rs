@@ -31,7 +31,7 @@ fn reliable_reader(node: &Node, participant: &DomainParticipant) -> Result<DataR
 
 /// A writer that has nothing to send shows a reader that it knows it because the reader asks, and hears of it by that.
 #[test]
-fn both_sides_of_a_match_are_confirmed_when_the_reader_asks() {
+fn idle_match_is_confirmed_on_both_sides_by_reader_request() {
     Sim::builder().seeds(0..16, |sim| {
         let (a, b, one, other) = discovered_pair(sim)?;
         let writer = reliable_writer(&a, &one)?;

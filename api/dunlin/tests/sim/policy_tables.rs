@@ -40,7 +40,7 @@ fn mismatches() -> Vec<(PolicyId, DataWriterQos, DataReaderQos)> {
 }
 
 #[test]
-fn each_incompatible_policy_raises_its_status_once_on_both_sides_under_loss() {
+fn incompatible_policy_raises_status_once_on_both_sides_under_loss() {
     for (seed, (policy, offered, requested)) in mismatches().into_iter().enumerate() {
         let mut sim = bad_network().seed(seed as u64).build();
         let (a, b) = (sim.node("a"), sim.node("b"));
@@ -323,7 +323,7 @@ fn samples_have_the_representation_that_the_writer_was_enabled_with() {
 }
 
 #[test]
-fn policies_of_topics_groups_and_participants_change_or_are_refused_by_name() {
+fn topic_group_and_participant_policies_change_or_are_refused_by_name() {
     let mut sim = bad_network().seed(4).build();
     let (a, b) = (sim.node("a"), sim.node("b"));
     let writer = a.run(|| writer(&w())).unwrap();
@@ -441,7 +441,7 @@ fn policies_without_requested_and_offered_values_never_prevent_a_match() {
 }
 
 #[test]
-fn each_policy_changes_at_run_time_or_is_refused_by_name() {
+fn endpoint_policy_changes_at_run_time_or_is_refused_by_name() {
     let mut sim = bad_network().seed(4).build();
     let (a, b) = (sim.node("a"), sim.node("b"));
     let writer = a.run(|| writer(&w())).unwrap();

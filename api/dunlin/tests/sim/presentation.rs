@@ -390,7 +390,7 @@ fn begin_access_freezes_the_samples_of_a_group() {
 
 /// What needs begin_access is refused without it (DDS 1.4 §2.2.2.5.2.8).
 #[test]
-fn outside_of_an_access_readers_of_a_group_are_not_read() {
+fn group_reader_outside_begin_access_cannot_be_read() {
     let mut sim = Sim::new(8);
     let (a, b, sources, views) = pair(&mut sim, Group, &TOPICS[..1]).unwrap();
     a.run(|| sources.writers[0].write(&reading(7)).unwrap());

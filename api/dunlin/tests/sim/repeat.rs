@@ -87,7 +87,7 @@ fn a_capture_has_what_was_sent() {
 }
 
 #[test]
-fn another_process_makes_the_same_run() {
+fn simulation_run_is_the_same_in_another_process() {
     const ASKED: &str = "DUNLIN_TRACE_ASKED";
     let own = format!("trace {:?}", run(3));
     if std::env::var_os(ASKED).is_some() {
@@ -95,7 +95,7 @@ fn another_process_makes_the_same_run() {
         return;
     }
     let program = std::env::current_exe().unwrap();
-    let test = ["--exact", "repeat::another_process_makes_the_same_run", "--nocapture"];
+    let test = ["--exact", "repeat::simulation_run_is_the_same_in_another_process", "--nocapture"];
     let other = std::process::Command::new(program).args(test).env(ASKED, "yes").output().unwrap();
     let text = String::from_utf8_lossy(&other.stdout);
     assert!(text.contains(&own), "{own}\n{text}");

@@ -130,7 +130,7 @@ fn a_requester_that_waited_for_the_service_is_answered_under_loss() {
 /// Announcements of one side, its first HEARTBEATs or its ACKNACKs are lost: the requester is not ready before both know
 /// each other, and then it is answered.
 #[test]
-fn one_sided_matches_are_not_ready() {
+fn requester_with_a_one_sided_match_is_not_ready() {
     Sim::builder().seeds(0..32, |sim| {
         let (a, b, one, other) = discovered_pair(sim)?;
         let server_first = sim.random() % 2 == 0;
@@ -189,7 +189,7 @@ fn readiness_is_that_of_the_other_side_too() {
 
 /// The path breaks for a moment at any point of the match, so that any one datagram of it is the lost one.
 #[test]
-fn any_short_break_during_the_match() {
+fn requester_is_answered_after_a_short_break_during_the_match() {
     Sim::builder().delay(millis(1), millis(5)).seeds(0..48, |sim| {
         let (a, b, one, other) = discovered_pair(sim)?;
         let server = server_of(&b, &other)?;
@@ -400,7 +400,7 @@ fn threads_wait_with_a_limit_and_what_is_dropped_is_cancelled() {
 }
 
 #[test]
-fn within_one_participant_and_without_waiting() {
+fn request_is_answered_within_one_participant_without_waiting() {
     let mut sim = Sim::new(1);
     let a = sim.node("a");
     let participant = a.run(|| DomainParticipant::new(0)).unwrap();

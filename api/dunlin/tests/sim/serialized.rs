@@ -199,7 +199,7 @@ fn octets_that_are_not_as_offered_are_converted_or_refused() {
 }
 
 #[test]
-fn of_a_type_known_by_name_alone_the_key_hash_tells_instances_apart() {
+fn key_hash_separates_instances_of_a_type_known_by_name_only() {
     let mut sim = Sim::new(9);
     let (a, b, c) = (sim.node("a"), sim.node("b"), sim.node("c"));
     let opaque = |participant: &DomainParticipant| {
@@ -238,7 +238,7 @@ fn of_a_type_known_by_name_alone_the_key_hash_tells_instances_apart() {
 }
 
 #[test]
-fn entities_without_a_type_parameter_have_listeners_conditions_and_statuses() {
+fn untyped_entities_have_listeners_conditions_and_statuses() {
     let mut sim = Sim::new(10);
     let (a, b) = (sim.node("a"), sim.node("b"));
     let writer = typed_writer(&a, "Tracks", BOTH[0]).unwrap();

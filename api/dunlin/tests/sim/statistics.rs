@@ -265,7 +265,7 @@ fn endpoints_that_go_are_disposed_of() {
 
 /// The statistics of 600 endpoints are told by turns, and no turn is more than its share.
 #[test]
-fn many_endpoints_take_turns() {
+fn statistics_of_many_endpoints_are_published_in_turns() {
     let mut sim = Sim::new(6);
     let (a, b) = (sim.node("a"), sim.node("b"));
     let writers: Vec<_> = a

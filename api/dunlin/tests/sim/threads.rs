@@ -127,7 +127,7 @@ fn acknowledgments_are_waited_for_as_long_as_is_said() {
 }
 
 #[test]
-fn exactly_one_thread_runs_at_a_time() {
+fn simulated_threads_run_one_at_a_time() {
     let mut sim = Sim::new(9);
     let running = Arc::new(AtomicBool::new(false));
     let turns = Arc::new(AtomicU32::new(0));

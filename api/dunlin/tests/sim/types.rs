@@ -340,7 +340,7 @@ fn members_come_and_go_in_mutable_types() {
 }
 
 #[test]
-fn another_name_is_no_matter_where_types_fit() {
+fn assignable_types_of_different_names_match() {
     let written = new::Renamed { id: 1, speed: 3, ..new::Renamed::default() };
     let read = old::Track { id: 1, ..old::Track::default() };
     Sim::builder().seeds(0..2, |sim| reads(sim, &xcdr2(), &written, &read));
@@ -432,7 +432,7 @@ mod options {
     }
 
     #[test]
-    fn each_option_of_type_consistency_enforcement() {
+    fn type_consistency_enforcement_options_decide_the_match() {
         let allow = TypeConsistencyEnforcement::default();
         assert!(fits::<Wider, Plain>(allow) && fits::<Plain, Wider>(allow));
         assert!(!fits::<Plain, Wider>(TypeConsistencyEnforcement::DISALLOW));

@@ -73,19 +73,19 @@ fn reader_qos_of(budget: Duration) -> dunlin::qos::DataReaderQos {
 const BY_URGENCY: [&str; 4] = ["of utmost urgency", "of a great hurry", "of some urgency", "of no hurry"];
 
 #[test]
-fn of_what_waits_the_urgent_leaves_first_at_a_flush() {
+fn flush_sends_batched_samples_by_transport_priority() {
     assert_eq!(sent_in_order(secs(1), |_| {}, |sources| sources.participant.flush()), BY_URGENCY);
     assert_eq!(sent_in_order(secs(1), |_| {}, |sources| sources.publisher.flush()), BY_URGENCY);
 }
 
 #[test]
-fn of_what_was_suspended_the_urgent_leaves_first() {
+fn resume_publications_sends_by_transport_priority() {
     let hold = |sources: &Sources| sources.publisher.suspend_publications().unwrap();
     let release = |sources: &Sources| sources.publisher.resume_publications().unwrap();
     assert_eq!(sent_in_order(Duration::ZERO, hold, release), BY_URGENCY);
 }
 
 #[test]
-fn of_what_is_due_at_once_the_urgent_leaves_first() {
+fn samples_due_together_are_sent_by_transport_priority() {
     assert_eq!(sent_in_order(millis(50), |_| {}, |_| {}), BY_URGENCY);
 }

@@ -366,7 +366,7 @@ fn chunks_in_a_second_ring_are_of_the_same_pool() {
 }
 
 #[test]
-fn an_exhausted_loan_pool_recovers_when_a_chunk_returns_or_its_reader_goes() {
+fn exhausted_loan_pool_recovers_when_a_chunk_returns_or_reader_goes() {
     let world = World::new();
     let (a, b, lender) = world.pair();
     let mut own = exhaust(&*lender);

@@ -227,7 +227,7 @@ fn a_ring_grows_for_large_messages_and_nothing_overtakes_anything() {
 }
 
 #[test]
-fn everything_is_removed_in_the_end_and_what_was_left_behind_is_swept() {
+fn shared_memory_files_are_removed_at_the_end_and_stale_ones_swept() {
     let world = World::new();
     {
         let (a, b) = (world.open(), world.open());

@@ -112,7 +112,7 @@ fn a_rate_delays_and_a_full_queue_loses() {
 }
 
 #[test]
-fn too_long_is_lost_and_flipped_bits_are_few() {
+fn simulated_path_drops_long_datagrams_and_flips_few_bits() {
     let path = PathConfig { mtu: 1_000, corrupt_ppm: 1_000_000, ..PathConfig::default() };
     let mut wire = Wire::new(path);
     assert!(wire.send(3, 1_001, ms(1)).is_empty());

@@ -71,7 +71,7 @@ fn survivors(config: FaultConfig, count: u16) -> (Vec<u16>, FaultStats) {
 }
 
 #[test]
-fn without_faults_everything_passes_in_order() {
+fn fault_transport_without_faults_passes_datagrams_in_order() {
     let (numbers, stats) = survivors(FaultConfig::default(), 500);
     assert_eq!(numbers, (0..500).collect::<Vec<_>>());
     assert_eq!(stats, FaultStats::default());
@@ -89,7 +89,7 @@ fn loss_and_duplication_have_the_share_asked_and_follow_the_seed() {
 }
 
 #[test]
-fn everything_can_be_lost() {
+fn fault_transport_can_lose_all_datagrams() {
     let config = FaultConfig { loss_ppm: 1_000_000, ..Default::default() };
     assert_eq!(survivors(config, 50).1.lost, 50);
 }

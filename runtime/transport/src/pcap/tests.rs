@@ -100,7 +100,7 @@ fn outbox(payload: &[u8], to: &[Locator]) -> Outbox {
 }
 
 #[test]
-fn both_directions_are_written_with_addresses_and_times() {
+fn pcap_records_both_directions_with_addresses_and_times() {
     let network = MemoryNetwork::new();
     let (other, file) = (network.attach(3), Memory::default());
     let own = Pcap::new(network.attach(3), Box::new(file.clone()), u64::MAX).unwrap();

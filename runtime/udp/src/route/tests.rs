@@ -93,7 +93,7 @@ fn an_interface_without_multicast_falls_back_to_loopback_for_it() {
 }
 
 #[test]
-fn less_multicast_is_announced_and_sent_when_asked() {
+fn multicast_setting_limits_announced_groups_and_outlets() {
     let config = UdpConfig { multicast: MulticastUse::SpdpOnly, ..UdpConfig::default() };
     let routes = Routes::plan(&config, &host(), BOUND);
     assert_eq!(routes.locators.metatraffic_multicast.len(), 1);
