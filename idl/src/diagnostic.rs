@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn many_messages_are_counted_only() {
+    fn diagnostics_beyond_the_limit_are_only_counted() {
         let mut sink = Sink::new(2);
         let span = Span { file: FileId0::ID, start: 0, end: 0 };
         for _ in 0..5 {

@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_has_its_place() {
+    fn idl_formatter_lays_out_all_constructs() {
         let text = "#include  <a.idl>\nmodule M{ \n\n\n// Own line.\nconst   long N=( 1+-2 )<<3 ; @final  @nested\nstruct A:B\n{\n\n\
             @key long a , b [ N ] [2]; // behind\n  sequence < string<3> ,4 > c;/* x */\n\n\n long d;};\nenum E{X,\n @value( 3 )Y};\n\
             union U switch(long){case 1:case -2: long a;default:\n ::M :: A b;};struct C{};};";

@@ -71,7 +71,7 @@ fn applied(
 }
 
 #[test]
-fn each_part_has_what_the_source_says_of_it() {
+fn custom_annotations_are_kept_on_types_and_members() {
     let objects = objects(&everything(), "M::Reports");
     let (marked, _) = declared(&objects, "Marked");
     let ((since, _), (by, _)) = (declared(&objects, "Since"), declared(&objects, "M::Since"));

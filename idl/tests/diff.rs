@@ -37,7 +37,7 @@ fn every_comparison_has_its_result() {
 
 /// Without a change, every type of the corpus understands itself.
 #[test]
-fn the_same_version_has_no_differences() {
+fn diff_of_a_model_with_itself_is_empty() {
     for path in common::files() {
         for case in parse(&std::fs::read_to_string(&path).unwrap()) {
             let text = case.source.split(">>> ").next().unwrap();

@@ -390,7 +390,7 @@ fn document() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_elements_end_in_types_or_an_error(text in document()) {
+    fn random_xml_elements_give_types_or_an_error(text in document()) {
         described_alone(&text);
     }
 

@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_the_paths_that_a_page_names() {
+    fn tidy_finds_the_paths_that_a_page_names() {
         let text =
             "| a `docs/adr`, `protocol/qos/src/id.rs` | `next_deadline`, `cargo xtask tidy` |\nuse `a/b`";
         assert_eq!(paths_in(text), ["docs/adr", "protocol/qos/src/id.rs"]);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_can_fail() {
+    fn tidy_rules_can_fail() {
         let long = format!("fn f() {{\n{}}}\n", "\n".repeat(FUNCTION_LINES));
         assert_eq!(findings("api/x/src/a.rs", &long).len(), 1);
         assert_eq!(findings("api/x/src/a.rs", &"\n".repeat(FILE_LINES + 1)).len(), 1);

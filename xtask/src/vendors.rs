@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_asks_for_a_vendor_is_found() {
+    fn vendor_comparison_in_code_is_found() {
         for code in [
             "let own = peer.vendor == VendorId::DUNLIN;",
             "let own = *vendor_id != ours;",
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_one_or_asks_what_it_does_is_not() {
+    fn vendor_name_or_behaviour_query_is_allowed() {
         for code in [
             "say(writer.vendor.name());",
             "let head = Header { vendor_id: VendorId::DUNLIN, vendor: data.vendor };",

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn exactly_one_source_is_needed() {
+    fn publish_options_need_exactly_one_source() {
         assert!(parse("v publish").is_err());
         assert!(parse("v publish --pattern --file x.mp4").is_err());
         assert!(parse("v publish --pattern --reliable --best-effort").is_err());

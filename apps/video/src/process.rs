@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_costs_something() {
+    fn process_cost_reports_resident_memory() {
         let cost = cost();
         assert!(cost.rss > 0 && cost.rss_peak >= cost.rss);
     }

@@ -120,7 +120,7 @@ fn frames_arrive_in_order_from_a_key_frame_on() {
 }
 
 #[test]
-fn another_camera_can_be_chosen() {
+fn viewer_switches_to_the_requested_camera() {
     with_viewer(async |viewer| {
         viewer.feed("back", Encoding::Mjpeg, true);
         let front = viewer.feed("front", Encoding::Mjpeg, true);
@@ -227,7 +227,7 @@ fn the_page_needs_nothing_from_elsewhere() {
 }
 
 #[test]
-fn other_sites_get_nothing() {
+fn requests_of_foreign_hosts_and_origins_are_refused() {
     with_viewer(async |viewer| {
         assert!(get(viewer, "/status", "evil.example").await.starts_with("HTTP/1.1 403"));
         assert!(get(viewer, "/mjpeg", "evil.example").await.starts_with("HTTP/1.1 403"));

@@ -151,7 +151,7 @@ mod tests {
         }
 
         #[test]
-        fn any_octets_are_a_head_or_none(octets in proptest::collection::vec(any::<u8>(), 0..2 * HEAD)) {
+        fn random_bytes_decode_to_a_change_head_or_nothing(octets in proptest::collection::vec(any::<u8>(), 0..2 * HEAD)) {
             if let Some(head) = Head::decode(&octets) {
                 prop_assert_eq!(&head.encode()[..], &octets[..]);
             }

@@ -148,7 +148,7 @@ mod tests {
         }
 
         #[test]
-        fn any_octets_are_numbers_or_none(octets in proptest::collection::vec(any::<u8>(), 0..100)) {
+        fn random_bytes_decode_to_origin_numbers_or_nothing(octets in proptest::collection::vec(any::<u8>(), 0..100)) {
             if let Some(numbers) = Numbers::decode(&octets) {
                 prop_assert_eq!(numbers.encode(), octets);
             }

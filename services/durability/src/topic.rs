@@ -277,7 +277,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_octets_are_a_description_or_none(at: prop::sample::Index, octet: u8, cut: prop::sample::Index) {
+        fn damaged_topic_description_is_decoded_or_refused(at: prop::sample::Index, octet: u8, cut: prop::sample::Index) {
             let mut octets = topic().encode();
             let length = octets.len();
             octets[at.index(length)] = octet;

@@ -54,7 +54,7 @@ fn on_the_wire(stats: BandStats) -> u64 {
 /// A writer has much more to send than may leave. In each second as much leaves as may, within 5 %, by each of the limits; and
 /// everything that is reliable arrives.
 #[test]
-fn in_each_second_so_much_leaves_as_may() {
+fn daemon_sends_at_its_rate_limits() {
     type Limit = fn(&mut Config);
     let limits: [(&str, Limit); 3] = [
         ("the line", |config| config.daemon.network_rate = Switch::Value(Rate(8_000_000))),
@@ -158,7 +158,7 @@ fn an_urgent_sample_passes_one_of_4_mib_that_is_under_way() {
 
 /// What finds no room in its band is counted, and reliable writers repair it; the other band has room.
 #[test]
-fn a_full_band_loses_nothing_that_is_reliable_and_takes_nothing_from_another() {
+fn full_band_loses_no_reliable_data_and_leaves_other_bands_alone() {
     Sim::builder().delay(millis(1), millis(2)).seeds(0..3, |sim| {
         let (one, other) = (
             Host::with(sim, "one", 3, |config| {

@@ -80,7 +80,7 @@ fn both_ways(sim: &mut Sim) -> Result {
 }
 
 #[test]
-fn nothing_is_lost_where_datagrams_are() {
+fn federated_participants_lose_no_sample_under_datagram_loss() {
     Sim::builder().delay(millis(1), millis(3)).loss(0.1).seeds(0..20, both_ways);
 }
 

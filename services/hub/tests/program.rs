@@ -107,7 +107,7 @@ fn folder(discovery: &str) -> tempfile::TempDir {
 }
 
 #[test]
-fn the_same_two_programs_exchange_data_in_both_architectures() {
+fn programs_exchange_data_in_both_discovery_architectures() {
     let port = port();
     let centralised = format!("architecture = \"centralised\"\nservers = [\"udp://127.0.0.1:{port}\"]\n");
     for discovery in ["architecture = \"decentralised\"\n", &centralised] {
@@ -146,7 +146,7 @@ fn daemon(folder: &Path, index: u32) -> Running {
 }
 
 #[test]
-fn the_same_two_programs_exchange_data_through_daemons() {
+fn programs_exchange_data_through_daemons() {
     let base = base();
     // Two hosts, and then one.
     for indices in [[119, 118], [119, 119]] {

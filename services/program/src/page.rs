@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn other_sites_get_nothing() {
+    fn requests_of_foreign_hosts_and_origins_are_refused() {
         let cases = [
             ("localhost:8080", Some("http://localhost:8080"), true, true),
             ("127.0.0.1:8080", None, true, true),

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn each_bound_of_an_attack_is_checked() {
+    fn attack_bounds_are_all_checked() {
         assert!(broken(|_| ()).is_empty());
         assert!(broken(|seen| seen.octets_out = 300).is_empty());
         let changes: [fn(&mut Seen); 10] = [

@@ -206,7 +206,7 @@ impl Stage {
 
 #[test]
 #[ignore = "needs the peers: make interop"]
-fn all_tools_and_cyclone_say_the_same() -> Result<()> {
+fn tools_agree_with_cyclone_on_matches() -> Result<()> {
     let mut stage = Stage::new(143)?;
     let mut peer = Peer::start(Vendor::Cyclone, "staged", stage.domain)?;
     for pair in PAIRS {
@@ -260,20 +260,20 @@ fn with_fast_dds(vendor: Vendor, domain: u32) -> Result<()> {
 
 #[test]
 #[ignore = "needs the peers: make interop"]
-fn all_tools_and_fast_dds_say_the_same() -> Result<()> {
+fn tools_agree_with_fast_dds_on_matches() -> Result<()> {
     with_fast_dds(Vendor::FastDds, 144)
 }
 
 #[test]
 #[ignore = "needs Fast DDS 3: make interop-fastdds3"]
-fn all_tools_and_fast_dds3_say_the_same() -> Result<()> {
+fn tools_agree_with_fast_dds3_on_matches() -> Result<()> {
     with_fast_dds(Vendor::FastDds3, 145)
 }
 
 /// Nobody here has an endpoint: what is said is concluded from what the two announce.
 #[test]
 #[ignore = "needs the peers: make interop"]
-fn all_tools_say_the_same_of_two_others() -> Result<()> {
+fn tools_agree_on_matches_between_other_vendors() -> Result<()> {
     let mut stage = Stage::new(146)?;
     let mut cyclone = Peer::start(Vendor::Cyclone, "staged", stage.domain)?;
     let mut fast_dds = Peer::start(Vendor::FastDds, "staged", stage.domain)?;
@@ -298,7 +298,7 @@ fn all_tools_say_the_same_of_two_others() -> Result<()> {
 /// Pairs that match on paper while nothing can go between them are well for no tool, and those of another domain are none.
 #[test]
 #[ignore = "needs the peers: make interop"]
-fn all_tools_say_that_nothing_reaches_others() -> Result<()> {
+fn tools_agree_on_unreachable_peers_of_other_vendors() -> Result<()> {
     let mut stage = Stage::with(147, IPV6, BOTH)?;
     let mut cyclone = Peer::start(Vendor::Cyclone, "staged", stage.domain)?;
     let mut fast_dds = Peer::start(Vendor::FastDds, "staged", stage.domain)?;

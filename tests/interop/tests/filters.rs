@@ -138,7 +138,7 @@ fn filters_itself_where_vendors_decide_differently(vendor: Vendor, domain: u32) 
 
 #[test]
 #[ignore = "needs the peers: make interop"]
-fn we_filter_for_fast_dds() -> Result<()> {
+fn writer_side_filter_serves_fast_dds() -> Result<()> {
     we_filter_for(Vendor::FastDds, 137)
 }
 
@@ -150,7 +150,7 @@ fn fast_dds_filters_itself_where_vendors_decide_differently() -> Result<()> {
 
 #[test]
 #[ignore = "needs Fast DDS 3: make interop-fastdds3"]
-fn we_filter_for_fast_dds3() -> Result<()> {
+fn writer_side_filter_serves_fast_dds3() -> Result<()> {
     we_filter_for(Vendor::FastDds3Generated("shapes"), 139)
 }
 

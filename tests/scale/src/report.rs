@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_hears_everybody() {
+    fn multicast_announcement_count_is_quadratic() {
         assert_eq!(multicast_everybody(10, 0), (90, 90 * ANNOUNCEMENT));
         assert_eq!(multicast_everybody(1, 10), (0, 0));
         assert_eq!(multicast_everybody(3, 10).0, 12, "two datagrams each");

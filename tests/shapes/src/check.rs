@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn one_writer_or_several() {
+    fn check_tells_one_writer_from_several() {
         assert_eq!(of_sizes(Check::Sizes, &[20, 20, 30, 30]), Verdict::FromOne);
         assert_eq!(of_sizes(Check::Sizes, &[20, 30, 20]), Verdict::FromSeveral);
         let both = vec![sample("BLUE", 1), sample("RED", 1)];

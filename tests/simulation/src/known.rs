@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_seed_that_failed_stands_in_the_list_once_with_commit_and_kind() {
+    fn failed_seeds_are_listed_once_with_commit_and_kind() {
         let all = failed().expect("a good list");
         let seeds: BTreeSet<Seed> = all.iter().map(|known| known.seed).collect();
         assert!(all.len() >= 69 && seeds.len() == all.len(), "{} of {}", seeds.len(), all.len());

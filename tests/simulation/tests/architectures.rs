@@ -68,7 +68,7 @@ fn random_architectures_survive_dying_servers_and_daemons() {
 type What<'a> = &'a dyn Fn(&Scenario) -> bool;
 
 #[test]
-fn everything_that_can_be_drawn_is_drawn() {
+fn generator_draws_every_architecture_feature() {
     let all: Vec<Scenario> = (1..=400).map(|number| generate(seed(1, number))).collect();
     let count = |what: What<'_>| all.iter().filter(|scenario| what(scenario)).count();
     let servers = |scenario: &Scenario| has(scenario, |part| part == Part::Server);

@@ -99,7 +99,7 @@ fn whole_scenarios_suffer_all_kinds_of_faults_at_one_time() {
 }
 
 #[test]
-fn each_kind_of_fault_does_something_in_small_scenarios_too() {
+fn fault_kinds_all_take_effect_in_small_scenarios() {
     let mut counts: BTreeMap<Class, u64> = BTreeMap::new();
     let mut together = 0;
     for scenario in (1..=60).map(first).filter(|scenario| !is_whole(scenario)) {

@@ -90,7 +90,7 @@ fn the_smallest_scenario_has_exactly_what_the_failure_needs() {
 }
 
 #[test]
-fn another_failure_is_not_taken_for_the_one_that_is_looked_for() {
+fn minimizer_ignores_a_different_failure() {
     let needed = needed();
     let trapped = |panics: bool| {
         let needed = &needed;
@@ -203,7 +203,7 @@ fn a_new_failure_is_printed_with_its_line_for_the_list_of_failed_seeds() {
 }
 
 #[test]
-fn all_seeds_that_have_failed_are_run_before_the_others() {
+fn campaign_runs_known_failed_seeds_first() {
     let all: Vec<Seed> = known::failed().expect("a list").into_iter().map(|known| known.seed).collect();
     let seen = Mutex::new(Vec::new());
     let judge = |scenario: &Scenario| {

@@ -238,7 +238,7 @@ pub(crate) mod tests {
 
     /// Of rates more is better, whoever names them; and who lost samples is told.
     #[test]
-    fn more_samples_are_better_unless_they_were_lost() {
+    fn throughput_comparison_prefers_more_samples_and_names_loss() {
         let mut results = two(&[], &[]);
         for (cell, rate) in results.cells.iter_mut().zip([2.0, 1.0]) {
             let figures = [("samples_per_s", rate), ("lost_percent", 50.0 * (rate - 1.0))];
@@ -251,7 +251,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn one_implementation_alone_shows_its_figures() {
+    fn compare_shows_the_figures_of_a_single_implementation() {
         let mut results = two(&[10.0, 11.0, 10.5], &[]);
         results.scenario.implementations.truncate(1);
         results.cells.truncate(1);

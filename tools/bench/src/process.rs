@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn another_machine_gets_one_line_for_its_shell() {
+    fn remote_adapter_gets_one_shell_command_line() {
         // The stand-in for ssh ignores the host and has a shell read the rest, as a remote machine does.
         let remote = ["sh", "-c", "exec sh -c \"$1\"", "host"].map(OsString::from).to_vec();
         let command = ["printf", "hello name=%s\\n", "it's"].map(OsString::from).to_vec();

@@ -514,7 +514,7 @@ mod tests {
 
     /// Without a number of samples the time decides alone; with one, pages say that it may end the measurement before.
     #[test]
-    fn the_time_is_not_cut_short_by_a_number_that_nobody_gave() {
+    fn measure_time_is_not_cut_short_by_a_default_count() {
         let measure = |more: &str| {
             let kind = format!("kind = \"one-way\"\nrate = 50000\nseconds = 3.0\n{more}");
             let text = SMALL.replace("kind = \"latency\"", &kind);

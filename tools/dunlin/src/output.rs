@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn one_is_no_plural() {
+    fn counted_noun_is_singular_for_one() {
         assert_eq!(
             (counted(1_usize, "reader"), counted(0_u64, "reader")),
             ("1 reader".into(), "0 readers".into())

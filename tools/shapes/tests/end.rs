@@ -115,7 +115,7 @@ fn wait_until_full(output: impl AsFd) {
 }
 
 #[test]
-fn both_roles_end_in_order_while_they_talk() {
+fn publisher_and_subscriber_end_on_interrupt_while_exchanging() {
     // A topic of its own: the other tests' publishers write at the same time.
     let mut publisher = start(&["-t", "Ends", "-P", "-r", "-k", "0"]);
     let mut subscriber = start(&["-t", "Ends", "-S", "-r", "-k", "0"]);

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn each_field_needs_a_test_or_the_incompatibility_a_reason() {
+    fn policy_matrix_fields_need_a_test_or_a_reason() {
         let row = parse(
             "HISTORY | t/f::a | none: it is not compared; t/f::b | t/f::c | t/f::d, t/f::e",
             &aliases(),

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_each_circle_and_its_shortest_way() {
+    fn dependency_graph_finds_cycles_and_shortest_paths() {
         let arrows =
             [("a", "b"), ("b", "c"), ("c", "a"), ("b", "a"), ("c", "d"), ("d", "e"), ("e", "d"), ("x", "a")];
         let graph = graph(arrows);

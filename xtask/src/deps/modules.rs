@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn follows_use_trees_paths_and_macros() {
+    fn module_arrows_follow_use_trees_paths_and_macros() {
         let arrows = found(&[
             ("lib.rs", "mod a; mod b; mod c; mod d; mod e;"),
             ("a.rs", "use crate::{b::{B, self}, d as other};"),

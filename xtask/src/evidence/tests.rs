@@ -58,7 +58,7 @@ fn rows_that_say_too_little_are_found() {
 }
 
 #[test]
-fn of_what_adds_up_the_young_runs_count() {
+fn proof_totals_count_only_recent_runs() {
     let (p, old) = (proof(true, Some(20)), (LIMIT + 1).to_string());
     let runs = [seen(&old, Some(15)), seen("3", Some(12)), seen("1", Some(8))];
     assert_eq!(complaint(&p, &runs), None);
@@ -253,7 +253,7 @@ fn ages_count_the_commits_of_the_code() {
 }
 
 #[test]
-fn where_history_is_missing_it_says_so() {
+fn evidence_check_reports_a_shallow_clone() {
     let repository = Repository::new("shallow");
     repository.write("src", "2");
     repository.commit();

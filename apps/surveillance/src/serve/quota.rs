@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn each_monitor_has_its_own_quota() {
+    fn request_quota_is_counted_per_monitor() {
         let now = Instant::now();
         let mut gate = Gate::new(Quota { requests: 3.0, all_requests: 8.0, ..Quota::default() }, now);
         let let_in = |gate: &mut Gate, name: &str| (0..20).filter(|_| gate.lets_in(name, now)).count();

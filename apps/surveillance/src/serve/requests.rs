@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_quotas_the_answer_is_busy() {
+    fn requests_beyond_the_quotas_are_answered_busy() {
         let now = Instant::now();
         let (mut desk_of_two, orders) = desk(Quota { sessions: 2, ..Quota::default() }, 8);
         let outcome = |desk: &mut Desk, name: &str| desk.answer(&play(name, 150), now).outcome;

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn another_sample_stays_as_it_is() {
+    fn non_key_sample_gets_no_parameter_sets() {
         let mut out = Vec::new();
         assert!(!from_mp4(&config(), &[0, 0, 0, 2, 0x41, 5], &mut out).unwrap());
         assert_eq!(out, [0, 0, 0, 1, 0x41, 5]);

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn of_independent_frames_the_oldest_goes() {
+    fn full_queue_drops_the_oldest_independent_frame() {
         let queue = queue(true);
         let pushed: Vec<_> = (0..5).map(|n| push(&queue, n, true)).collect();
         assert_eq!(pushed[1..3], [Pushed::Queued, Pushed::Dropped]);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn of_dependent_frames_all_go_until_the_next_key() {
+    fn full_queue_drops_dependent_frames_until_the_next_key_frame() {
         let queue = queue(false);
         assert_eq!(push(&queue, 0, true), Pushed::Queued);
         assert_eq!(push(&queue, 1, false), Pushed::Queued);

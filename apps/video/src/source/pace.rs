@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_rate_nothing_waits() {
+    fn pacer_without_a_rate_never_waits() {
         let mut pacer = Pacer::new(0.0);
         for _ in 0..1000 {
             assert!(pacer.wait(&Stop::default()));

@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn other_cameras_can_be_left_out() {
+    fn hub_with_a_camera_filter_ignores_other_cameras() {
         let hub = Hub::new(Some("a".to_owned()));
         assert!(hub.on_frame(&received("a", 0, Encoding::Mjpeg), Instant::now()));
         assert!(!hub.on_frame(&received("b", 0, Encoding::Mjpeg), Instant::now()));

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn another_coding_keeps_number_and_times() {
+    fn packet_recoded_as_jpeg_keeps_number_and_times() {
         let delta = Frame { key: false, ..frame() };
         let packet = Packet::new(&delta, 0, false, Instant::now());
         let jpeg = packet.with_jpeg(&[1]);

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn each_coding_has_its_file() {
+    fn saver_writes_one_file_per_encoding_and_stream() {
         let folder = tempfile::tempdir().unwrap();
         let mut saver = Saver::new(&folder.path().join("new")).unwrap();
         let key = [0, 0, 1, 0x67, 1, 0, 0, 1, 0x68, 1, 0, 0, 1, 0x65, 1];

@@ -161,7 +161,7 @@ fn equal_and_empty_histories_cost_next_to_nothing() {
 
 proptest! {
     #[test]
-    fn any_two_become_equal(one in proptest::collection::btree_set(0u64..3000, 0..1500), other in proptest::collection::btree_set(0u64..3000, 0..1500)) {
+    fn alignment_makes_any_two_histories_equal(one in proptest::collection::btree_set(0u64..3000, 0..1500), other in proptest::collection::btree_set(0u64..3000, 0..1500)) {
         let (mut a, mut b) = (history(one.iter().copied()), history(other.iter().copied()));
         let moved = align(&mut a, &mut b);
         prop_assert_eq!(all(&a), all(&b));
@@ -170,7 +170,7 @@ proptest! {
     }
 
     #[test]
-    fn any_octets_are_a_body_or_none(octets in proptest::collection::vec(any::<u8>(), 0..300), kind in 0u8..7) {
+    fn random_bytes_decode_to_an_alignment_body_or_an_error(octets in proptest::collection::vec(any::<u8>(), 0..300), kind in 0u8..7) {
         let octets = [&[kind][..], &octets].concat();
         if let Ok(body) = Body::decode(&octets) {
             prop_assert_eq!(body.encode(), octets);

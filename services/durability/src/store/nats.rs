@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn any_octets_are_a_part_or_none() {
+    fn nats_record_part_is_decoded_or_refused_when_truncated() {
         let part = Part { owner: 1, record: 2, part: 3, parts: 4, octets: b"five" };
         let octets = part.encode();
         assert_eq!(octets.len(), HEADER + 4);

@@ -83,7 +83,7 @@ fn commits_longer_than_a_message_are_whole() {
 }
 
 #[test]
-fn nothing_that_was_confirmed_is_missing_after_the_server_was_killed() {
+fn confirmed_commits_survive_a_killed_server() {
     let place = Place::new();
     let server = place.start();
     let mut store = place.open("kills");

@@ -130,7 +130,7 @@ fn the_postgres_store_passes_the_conformance_suite() {
 }
 
 #[test]
-fn nothing_that_was_confirmed_is_missing_after_the_server_was_killed() {
+fn confirmed_commits_survive_a_killed_server() {
     let cluster = Cluster::new();
     let server = cluster.start(&[]);
     let mut store = cluster.open("kills");
@@ -142,7 +142,7 @@ fn nothing_that_was_confirmed_is_missing_after_the_server_was_killed() {
 }
 
 #[test]
-fn one_service_has_the_tables_and_a_server_that_loses_is_refused() {
+fn postgres_tables_belong_to_one_service_and_a_losing_server_is_refused() {
     let cluster = Cluster::new();
     let server = cluster.start(&[]);
     let mut first = cluster.open("one");
@@ -225,7 +225,7 @@ fn a_session_that_was_cut_gives_way_to_the_next_one() {
 
 /// The server's certificate decides whether it is spoken with.
 #[test]
-fn with_authorities_there_is_tls() {
+fn postgres_connection_with_authorities_uses_tls() {
     let cluster = Cluster::new();
     let authority = |name: &str| {
         let mut params = CertificateParams::default();

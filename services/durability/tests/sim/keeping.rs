@@ -27,7 +27,7 @@ fn seeds(usual: u64) -> std::ops::Range<u64> {
 }
 
 #[test]
-fn a_late_joiner_gets_what_durability_service_says_of_a_writer_that_crashed() {
+fn late_joiner_gets_durability_service_history_of_a_crashed_writer() {
     bad_network().seeds(seeds(12), |sim| {
         let (a, s, b) = (sim.node("a"), sim.node("s"), sim.node("b"));
         let depth = 1 + (sim.random() % 4) as i32;
@@ -205,7 +205,7 @@ fn an_instance_that_ended_comes_with_its_end_or_not_at_all() {
 }
 
 #[test]
-fn when_the_last_writer_has_gone_late_joiners_see_that() {
+fn late_joiners_see_that_the_last_writer_has_gone() {
     bad_network().seeds(seeds(6), |sim| {
         let (a, s, b) = (sim.node("a"), sim.node("s"), sim.node("b"));
         serve(&s, "s", &Disk::default());
@@ -230,7 +230,7 @@ fn when_the_last_writer_has_gone_late_joiners_see_that() {
 }
 
 #[test]
-fn by_source_timestamp_the_newest_samples_are_kept_whenever_they_come() {
+fn durability_service_keeps_the_newest_samples_by_source_timestamp() {
     bad_network().seeds(seeds(6), |sim| {
         let (a, s, b, c) = (sim.node("a"), sim.node("s"), sim.node("b"), sim.node("c"));
         serve(&s, "s", &Disk::default());
@@ -258,7 +258,7 @@ fn by_source_timestamp_the_newest_samples_are_kept_whenever_they_come() {
 }
 
 #[test]
-fn nothing_is_acknowledged_while_the_disk_is_full() {
+fn samples_are_not_acked_while_the_disk_is_full() {
     bad_network().seeds(seeds(6), |sim| {
         let (a, s, b) = (sim.node("a"), sim.node("s"), sim.node("b"));
         let disk = Disk::default();

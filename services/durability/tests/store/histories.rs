@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn no_limit_is_exceeded(seed: u64, most in 1usize..10, instances in 1usize..4) {
+    fn durability_quotas_are_never_exceeded(seed: u64, most in 1usize..10, instances in 1usize..4) {
         let changes = changes(&mut Lot::new(seed), 100);
         let quota = Quota { samples: most, instances, octets: 80, writers: 2, ..unlimited() };
         let mut history = History::new(contract(9, false), quota);

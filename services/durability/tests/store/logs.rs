@@ -73,7 +73,7 @@ fn the_log_store_passes_the_conformance_suite() {
 
 /// Each commit is tried until it is known to be done, as the service does; after some the store is opened anew.
 #[test]
-fn nothing_is_missing_when_calls_fail() {
+fn log_store_loses_no_commit_when_calls_fail() {
     for seed in 1..=40 {
         let log = Memory { fails: Some(Lot::new(seed + 1000)), ..Memory::default() };
         let (mut lot, mut next, mut model) = (Lot::new(seed), 0, Content::default());

@@ -49,7 +49,7 @@ fn passed(router: &Router) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn another_configuration_touches_only_the_route_that_differs() {
+fn router_reload_changes_only_the_routes_that_differ() {
     bad_network().seeds(0..4, |sim| {
         let (a, r, b) = (sim.node("a"), sim.node("r"), sim.node("b"));
         let mut router = pumped(&r, &routes(""));

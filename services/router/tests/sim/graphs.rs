@@ -235,6 +235,6 @@ fn silent(sim: &mut Sim, graph: &Graph) -> Result {
 }
 
 #[test]
-fn each_sample_reaches_each_domain_once_and_then_all_is_silent() {
+fn routed_samples_reach_each_domain_once_and_traffic_ends() {
     Sim::builder().loss(0.02).delay(millis(1), millis(5)).seeds(0..12, scenario);
 }

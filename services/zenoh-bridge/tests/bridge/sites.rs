@@ -79,7 +79,7 @@ fn a_writer_that_takes_the_strength_of_another_one_keeps_its_readers() {
 }
 
 #[test]
-fn many_samples_arrive_once_and_in_order() {
+fn bridged_samples_arrive_once_and_in_order() {
     let place = Place::new("zenoh-many");
     let port = free_port();
     let one = bridge(&place, "one", 0, &listening(port));
@@ -165,7 +165,7 @@ fn three_bridges_in_a_circle_pass_everything_once() {
 }
 
 #[test]
-fn many_participants_at_once_lose_no_route() {
+fn bridge_keeps_the_routes_of_many_simultaneous_participants() {
     let place = Place::new("zenoh-crowd");
     let port = free_port();
     let one = bridge(&place, "one", 0, &listening(port));

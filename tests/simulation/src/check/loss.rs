@@ -564,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn a_best_effort_reader_is_not_told_of_the_rest_of_a_set_that_had_begun_before_they_met() {
+    fn best_effort_reader_gets_no_rest_of_a_set_begun_before_the_match() {
         // A sample from before the set had waited for others, and is sent when they have met.
         let must = |met: &[Span], created: Nanos| {
             let mut story = Story::new((1..=10).filter(|n| !(3..=5).contains(n)));
@@ -730,7 +730,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_removed_from_history_are_lost_to_best_effort_readers_only_under_loss() {
+    fn removed_samples_are_lost_to_best_effort_readers_only_under_loss() {
         let mut story = Story::new([]);
         story.received = Received { sessions: 1, ..Received::default() };
         story.changes.iter_mut().zip(0..).for_each(|(change, n)| change.at = 1_000 * MS * n);

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_first_is_behind_is_marked_and_who_is_missing_is_said() {
+    fn markdown_report_marks_slower_cells_and_missing_implementations() {
         let mut results = two(&[40.0, 40.0, 40.0], &[20.0, 20.0, 20.0]);
         results.absent.push(crate::results::Absent { name: "c".into(), why: "not built".into() });
         let text = markdown(&results, false);

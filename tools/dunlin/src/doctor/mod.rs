@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn both_versions_of_ip_are_looked_at() {
+    fn doctor_examines_ipv4_and_ipv6() {
         let (_, text) = examine(&["network.interfaces=lo", "network.ipv6=true"]);
         for words in [
             "lo: multicast to 239.255.0.1 goes out and comes back",

@@ -118,7 +118,7 @@ fn stage_what_matches(stage: &mut Stage) -> Vec<&'static str> {
 }
 
 #[test]
-fn all_tools_say_the_same_of_forty_pairs() {
+fn tools_agree_on_forty_pairs() {
     let number = &other_domain(0);
     let mut stage = Stage::new(number, &[("durability.without_service", "local")]);
     stage_policies(&mut stage);
@@ -167,7 +167,7 @@ fn all_tools_say_the_same_of_forty_pairs() {
 
 /// Pairs that match on paper while nothing can go between them are well for no tool.
 #[test]
-fn all_tools_say_that_nothing_arrives() {
+fn tools_agree_on_unreachable_pairs() {
     let number = &other_domain(1);
     let six = [("network.ipv4", "false"), ("network.ipv6", "true"), ("discovery.peers", "::1")];
     let both = [("network.ipv6", "true"), ("discovery.peers", "::1")];

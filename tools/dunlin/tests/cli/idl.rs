@@ -25,7 +25,7 @@ fn rules_for_make_name_the_file_that_is_made() {
 }
 
 #[test]
-fn several_files_are_one_document() {
+fn idl_xml_of_several_files_is_one_document() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     std::fs::write(path("inc.idl"), "#pragma once\nstruct Inc { long x; };\n").unwrap();

@@ -46,7 +46,7 @@ fn rates_are_shown_of_subscribed_topics_alone() {
 }
 
 #[test]
-fn without_a_terminal_there_is_one_table() {
+fn top_without_a_terminal_prints_one_table() {
     let domain = &domain(8);
     let (_one, _) = Background::start(&["shapes", "--web", "0", "-d", domain, "-p", "Square:RED"]);
     let table = ["top", "-d", domain, "--wait", "0.5"];

@@ -340,7 +340,7 @@ fn why_searches_other_domains_tags_and_names_for_a_missing_participant() {
 
 /// The mistake of beginners: one side in the next domain.
 #[test]
-fn the_other_side_is_in_another_domain() {
+fn why_finds_the_counterpart_in_another_domain() {
     let (here, there) = (&domain(12), &domain(13));
     let (mut stage, mut elsewhere) = (Stage::new(here, &[]), Stage::new(there, &[]));
     stage.write::<Reading>("Apart", &writing());

@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn one_role_one_topic_and_one_filter() {
+    fn options_allow_one_role_one_topic_and_one_filter() {
         for wrong in [
             "-P",
             "-t Square",
