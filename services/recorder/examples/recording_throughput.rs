@@ -1,6 +1,6 @@
-//! What the recorder takes: `measure OCTETS RATE SECONDS FILE [none|lz4|zstd]` writes so many samples a second in this process and
-//! records them; RATE 0 is as fast as possible. Then `measure seek FILE` says how long seeking takes, and `measure play FILE` how late
-//! a replay is.
+//! What the recorder takes: `recording_throughput BYTES RATE SECONDS FILE [none|lz4|zstd]` writes so many samples a second in this
+//! process and records them; RATE 0 is as fast as possible. Then `recording_throughput seek FILE` says how long seeking takes, and
+//! `recording_throughput play FILE` how late a replay is.
 
 use std::error::Error;
 use std::path::Path;

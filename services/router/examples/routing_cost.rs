@@ -1,7 +1,7 @@
 //! What a router costs: latency and throughput beside the direct path, and the time until 1,000 topics are routed. All in one process, over
 //! UDP on the loopback interface.
 //!
-//! `cargo run --release -p dunlin-router --example measure`
+//! `cargo run --release -p dunlin-router --example routing_cost`
 
 use std::error::Error;
 use std::sync::mpsc::{Receiver, channel};

@@ -1,7 +1,7 @@
 //! What the service costs: samples kept in a second, and how soon a late reader has them. Service, writer and reader are processes or
 //! participants of their own on the loopback interface.
 //!
-//! `cargo run --release -p dunlin-durability --example measure -- 100000 256`
+//! `cargo run --release -p dunlin-durability --example durability_throughput -- 100000 256`
 
 use std::error::Error;
 use std::path::Path;
@@ -103,7 +103,7 @@ fn measure(kind: DurabilityKind, samples: u32, octets: usize) -> Result {
         }
         writer.wait_for_acknowledgments(dunlin::Duration::from_secs(120))?;
         let rate = f64::from(samples) / begin.elapsed().as_secs_f64();
-        println!("{kind:?}: {samples} samples of {octets} octets stored and acknowledged, {rate:.0}/s");
+        println!("{kind:?}: {samples} samples of {octets} bytes stored and acknowledged, {rate:.0}/s");
     }
     for _ in 0..3 {
         let (first, all) = late(&tag, kind, samples as usize)?;
