@@ -56,7 +56,7 @@ def main():
                 ran.add(at)
     for at in sorted(ran):
         print(known[at][2])
-    print(f"{len(ran)} functions, {sum(known[at][1] for at in ran)} octets", file=sys.stderr)
+    print(f"{len(ran)} functions, {sum(known[at][1] for at in ran)} bytes", file=sys.stderr)
 
 
 main()

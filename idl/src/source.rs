@@ -230,7 +230,7 @@ impl Loader for Disk {
         let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
         file.take(most).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() > limit {
-            return Err(LoadError::Failed(format!("the file is larger than {limit} octets")));
+            return Err(LoadError::Failed(format!("the file is larger than {limit} bytes")));
         }
         Ok(bytes)
     }
@@ -258,7 +258,7 @@ impl Loader for Memory {
     fn load(&self, path: &str, limit: usize) -> Result<Vec<u8>, LoadError> {
         let bytes = self.0.get(&normalized(path)).ok_or(LoadError::NotFound)?;
         if bytes.len() > limit {
-            return Err(LoadError::Failed(format!("the file is larger than {limit} octets")));
+            return Err(LoadError::Failed(format!("the file is larger than {limit} bytes")));
         }
         Ok(bytes.clone())
     }

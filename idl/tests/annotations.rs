@@ -288,7 +288,7 @@ fn annotations_beyond_a_type_object_give_a_warning() {
     let result = compile("a.idl", &Options::default(), &Memory::default().with("a.idl", text.as_str()));
     let told = result.render(false);
     assert_eq!(
-        told.matches("a text of more than 128 octets is left out of type objects").count(),
+        told.matches("a text of more than 128 bytes is left out of type objects").count(),
         1,
         "{told}"
     );

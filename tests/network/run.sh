@@ -58,7 +58,7 @@ measure() {
     wait "$subscriber" || status=$?
     subscriber=
     if [ "$status" != 0 ]; then
-        echo "network: $bytes octets at ${rate}/s failed (status $status)" >&2
+        echo "network: $bytes bytes at ${rate}/s failed (status $status)" >&2
         tail -n 20 "$in" "$in.log" "$out" "$out.log" >&2
         failed=1
         return

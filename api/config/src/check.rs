@@ -113,7 +113,7 @@ impl Checker<'_> {
         self.architecture();
         self.daemon();
         self.that(self.config.domain.id <= MAX_DOMAIN, "domain.id", "must be from 0 to 232");
-        self.that(self.config.domain.tag.len() <= 256, "domain.tag", "has more than 256 octets");
+        self.that(self.config.domain.tag.len() <= 256, "domain.tag", "has more than 256 bytes");
     }
 
     fn architecture(&mut self) {

@@ -246,7 +246,7 @@ impl Profiles {
             let name = name.into_inner().into_owned();
             match value.into_inner() {
                 _ if name.is_empty() || name.len() > MAX_NAME => {
-                    problems.add(origin, "the name of a profile has 1 to 256 octets".into());
+                    problems.add(origin, "the name of a profile has 1 to 256 bytes".into());
                 }
                 _ if self.0.len() >= MAX_PROFILES => {
                     return problems.add(origin, format!("more than {MAX_PROFILES} profiles"));
@@ -423,7 +423,7 @@ fn read_block(
             }
             DeValue::String(topic) if path == "topic" && entity.has_topic() => {
                 if topic.len() > MAX_NAME {
-                    problems.add(origin, format!("topic: more than {MAX_NAME} octets"));
+                    problems.add(origin, format!("topic: more than {MAX_NAME} bytes"));
                 }
                 block.topic = Some(topic.into_owned()).filter(|topic| topic.len() <= MAX_NAME);
             }

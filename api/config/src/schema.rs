@@ -186,10 +186,10 @@ schema! {
         network_rate: Switch<Rate> = Switch::Off;
         /// Most that leaves for each address and port of other hosts.
         destination_rate: Switch<Rate> = Switch::Off;
-        /// Octets that may leave at once after a pause, of each limit; "auto" is 5ms of its rate, at least 3kB.
+        /// Bytes that may leave at once after a pause, of each limit; "auto" is 5ms of its rate, at least 3kB.
         burst: Auto<Size> = Auto::Auto;
         /// Bands of TRANSPORT_PRIORITY, eight at most, each from a priority up to the next one: ["0 rate=20Mbit/s dscp=8", "40 queue=256KiB"].
-        /// Data of a higher band leaves before what waits in lower ones. A band may have a `rate` with its `burst`; the `queue` of octets that may
+        /// Data of a higher band leaves before what waits in lower ones. A band may have a `rate` with its `burst`; the `queue` of bytes that may
         /// wait, 4MiB unless said; and the `dscp` of its datagrams, the priority itself unless said. What a full queue has no room for is
         /// dropped and counted; reliable writers repair it. None is one band for all.
         bands: Bands = Bands::default();
@@ -348,7 +348,7 @@ schema! {
         inactive_after: Duration = tuning().inactive_after;
         /// Samples that a KEEP_ALL writer keeps for inactive readers at most, if its RESOURCE_LIMITS do not say less.
         inactive_backlog: u32 = number(tuning().inactive_backlog);
-        /// Samples that the readers of a KEEP_ALL writer have not acknowledged, in octets, above which a write waits, as long as
+        /// Samples that the readers of a KEEP_ALL writer have not acknowledged, in bytes, above which a write waits, as long as
         /// max_blocking_time lets it; then it is done all the same. Two samples, and twice what may be under way, are always
         /// below it. "0B": no write waits for that.
         high_water: Size = size(tuning().high_water);

@@ -82,7 +82,7 @@ fn write<T: Frame>(participant: &DomainParticipant, lent: bool) -> Result<(), Fa
     let gigabits = rate * size_of::<T>() as f64 * 8.0 / 1e9;
     let how = if lent { "lent" } else { "serialized" };
     println!(
-        "{:>7} octets, {how:>10}: {rate:>9.0}/s, {gigabits:>6.1} Gbit/s; {shared} of {count} in shared memory",
+        "{:>7} bytes, {how:>10}: {rate:>9.0}/s, {gigabits:>6.1} Gbit/s; {shared} of {count} in shared memory",
         size_of::<T>()
     );
     Ok(())

@@ -185,7 +185,7 @@ fn main() -> Result<()> {
     certificates(folder.path())?;
     println!("{ROUNDS} rounds of {seconds} s, median, MB/s");
     println!(
-        "  octets  bare TCP  samples over TCP      payloads  bare TLS  samples over TLS      UDP  shared memory"
+        "   bytes  bare TCP  samples over TCP      payloads  bare TLS  samples over TLS      UDP  shared memory"
     );
     for len in lens {
         report(len, folder.path(), time)?;

@@ -142,6 +142,6 @@ fn main() -> Result<()> {
     match std::env::args().nth(1).as_deref() {
         Some("write") => write(),
         Some("read") => read(),
-        _ => Err("urgent write SECONDS [OCTETS [RATE]] | urgent read".into()),
+        _ => Err("urgent write SECONDS [BYTES [RATE]] | urgent read".into()),
     }
 }

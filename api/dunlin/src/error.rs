@@ -328,7 +328,7 @@ pub enum LoanError {
     #[error(
         "{0} cannot be lent: only final structures of numbers, arrays of numbers and such structures are in memory what they \
          are on the wire, and only without padding, with the member of the greatest alignment first, #[repr(C)], and aligned to \
-         at most 8 octets"
+         at most 8 bytes"
     )]
     NotInPlace(&'static str),
 }

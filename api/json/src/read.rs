@@ -105,7 +105,7 @@ fn read(view: TypeView<'_>, json: &Json) -> Result<Value, JsonError> {
             if let (true, Json::String(text)) = (is_octet(element), json) {
                 return octets(view, text);
             }
-            let list = if is_octet(element) { "a list, or octets in base64" } else { "a list" };
+            let list = if is_octet(element) { "a list, or bytes in base64" } else { "a list" };
             let Json::Array(items) = json else { return Err(wanted(list, json)) };
             let read = |(index, item)| read(element, item).map_err(|error| error.at_index(index));
             let items = items.iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
@@ -125,7 +125,7 @@ fn is_octet(view: TypeView<'_>) -> bool {
 /// Bytes in base64 (RFC 4648 §4), with padding or without.
 fn octets(view: TypeView<'_>, text: &str) -> Result<Value, JsonError> {
     let octets = STANDARD_INDIFFERENT.decode(text);
-    let octets = octets.map_err(|error| JsonError::new(format!("expected octets in base64: {error}")))?;
+    let octets = octets.map_err(|error| JsonError::new(format!("expected bytes in base64: {error}")))?;
     fitted(view, Value::Octets(octets))
 }
 

@@ -59,11 +59,11 @@ fn octets_in_base64() {
         assert_eq!(leaves_as(&data, "s", Octets::Base64), [("s".to_owned(), "AP8=".to_owned())]);
     }
     for (json, wanted) in [
-        (json!({"s": "AP8=="}), "s: expected octets in base64"),
-        (json!({"s": "a b"}), "s: expected octets in base64"),
+        (json!({"s": "AP8=="}), "s: expected bytes in base64"),
+        (json!({"s": "a b"}), "s: expected bytes in base64"),
         (json!({"s": "AQIDBAU="}), "s: length 5 where 4 is allowed"),
         (json!({"a": "AP8="}), "a: length 2 where 3 is allowed"),
-        (json!({"a": 5}), "a: expected a list, or octets in base64, not 5"),
+        (json!({"a": 5}), "a: expected a list, or bytes in base64, not 5"),
         (json!({"n": "AP8="}), "n: expected a list, not"),
     ] {
         let error = from_json(&ty, &json).unwrap_err().to_string();

@@ -49,7 +49,7 @@ pub struct Record {
     /// Begin a new file after so long
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1min")]
     pub split_time: Duration,
-    /// Keep so many octets of recordings in the folder, beside the present file; the oldest file is removed
+    /// Keep so many bytes of recordings in the folder, beside the present file; the oldest file is removed
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub keep_size: Option<u64>,
     /// Keep recordings in the folder for so long after they were finished
@@ -58,7 +58,7 @@ pub struct Record {
     /// Monitors that get earlier pictures at a time; others are told that the recorder is busy
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = sessions)]
     pub sessions: usize,
-    /// Octets of earlier pictures in a second, for each monitor
+    /// Bytes of earlier pictures in a second, for each monitor
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "8MB")]
     pub quota: u64,
 }

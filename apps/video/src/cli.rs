@@ -99,7 +99,7 @@ pub struct Publish {
     /// Begin when this many viewers are there
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub wait_viewers: usize,
-    /// Write one line per frame: time and duration of the write, octets
+    /// Write one line per frame: time and duration of the write, bytes
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
     /// End when standard input ends
@@ -120,7 +120,7 @@ pub struct SourceArgs {
     /// A camera, such as /dev/video0 (Linux)
     #[arg(long, value_name = "DEVICE")]
     pub camera: Option<PathBuf>,
-    /// Frames of exactly this many octets; 921600 and 307200 are raw VGA in colour and in grey
+    /// Frames of exactly this many bytes; 921600 and 307200 are raw VGA in colour and in grey
     #[arg(long, value_name = "BYTES")]
     pub fixed_size: Option<usize>,
     /// The beginning of a GStreamer pipeline that gives raw video, in the notation of gst-launch

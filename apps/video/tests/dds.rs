@@ -104,7 +104,7 @@ fn large_frames_arrive_when_the_writer_waits_for_the_viewer() {
     let line = "publish --fixed-size 921600 --rate 0 --keep-all --wait-viewers 1 --count 40";
     let publisher = start(&topic, line);
     assert_eq!(summary(&viewer.finish()), (40, 0));
-    assert!(publisher.finish().contains("published 40 frames, 36864000 octets"));
+    assert!(publisher.finish().contains("published 40 frames, 36864000 bytes"));
 }
 
 #[test]

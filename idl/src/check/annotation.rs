@@ -435,7 +435,7 @@ impl Checker<'_> {
     fn check_told(&mut self, value: Option<&Value>, span: Span) {
         let most = dunlin_xtypes::model::MAX_TEXT;
         let reason = match value {
-            Some(Value::Str(it)) if it.len() > most => format!("a text of more than {most} octets"),
+            Some(Value::Str(it)) if it.len() > most => format!("a text of more than {most} bytes"),
             Some(Value::Str(it)) if std::str::from_utf8(it).is_err() => "a text that is not UTF-8".to_owned(),
             Some(Value::WideStr(it)) if it.len() > most => format!("a text of more than {most} characters"),
             Some(Value::Bits(..)) => "a value of a bitmask".to_owned(),

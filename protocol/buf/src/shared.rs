@@ -192,7 +192,7 @@ impl Eq for SharedBytes {}
 
 impl fmt::Debug for SharedBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SharedBytes({} octets of {})", self.len, self.retained_len())
+        write!(f, "SharedBytes({} bytes of {})", self.len, self.retained_len())
     }
 }
 

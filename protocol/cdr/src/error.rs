@@ -134,7 +134,7 @@ impl fmt::Display for CdrError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::UnexpectedEnd { offset, needed } => {
-                write!(f, "the payload ends too early: {needed} octets wanted at offset {offset}")
+                write!(f, "the payload ends too early: {needed} bytes wanted at offset {offset}")
             }
             Self::InvalidBool { value } => write!(f, "a boolean has the value {value}"),
             Self::InvalidString { offset } => {
@@ -171,7 +171,7 @@ impl fmt::Display for CdrError {
             Self::ForeignType => f.write_str("the value belongs to another type, or does not fit its own"),
             Self::NotConvertible { encapsulation } => write!(
                 f,
-                "octets with representation identifier {encapsulation:#06x} are not as the writer offers them, and only a type known \
+                "bytes with representation identifier {encapsulation:#06x} are not as the writer offers them, and only a type known \
                  at run time can convert them"
             ),
             Self::NoKeyHash => {

@@ -364,7 +364,7 @@ fn checked(parameters: &[impl AsRef<str>]) -> Result<Vec<String>, FilterError> {
     let limited = parameters.iter().enumerate().map(|(index, parameter)| {
         let text = parameter.as_ref();
         if text.len() > MAX_PARAMETER {
-            let reason = Reason::TooMuch { what: "octets in a parameter", most: MAX_PARAMETER };
+            let reason = Reason::TooMuch { what: "bytes in a parameter", most: MAX_PARAMETER };
             return Err(FilterError { place: Place::Parameter(index), reason });
         }
         Ok(String::from(text))

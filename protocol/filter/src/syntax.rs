@@ -162,7 +162,7 @@ impl<'a> Syntax<'a> {
 impl<'a> Parser<'a> {
     pub(crate) fn new(source: &'a str) -> Result<Self, FilterError> {
         if source.len() > MAX_EXPRESSION {
-            let what = "octets in an expression";
+            let what = "bytes in an expression";
             return Err(FilterError::at(MAX_EXPRESSION, Reason::TooMuch { what, most: MAX_EXPRESSION }));
         }
         let mut lexer = Lexer::new(source);
@@ -505,7 +505,7 @@ mod tests {
         let wide = |n: usize| alloc::vec!["a=1"; n].join(" AND ");
         assert!(Syntax::filter(&wide(MAX_PREDICATES)).is_ok());
         assert!(refused(&wide(MAX_PREDICATES + 1)).contains("more than 256 predicates"));
-        assert!(refused(&" ".repeat(MAX_EXPRESSION + 1)).contains("more than 16384 octets"));
+        assert!(refused(&" ".repeat(MAX_EXPRESSION + 1)).contains("more than 16384 bytes"));
         assert!(refused(&alloc::format!("a{}=1", ".b".repeat(40))).contains("more than 32 steps"));
         assert!(refused(&alloc::format!("ORDER BY a{}", ",a".repeat(300))).contains("more than 256 fields"));
     }

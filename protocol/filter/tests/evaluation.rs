@@ -101,7 +101,7 @@ fn parameters_change_and_are_checked_again() {
         message(&mut filter, &["1", "", "d"]),
         "parameter %2: expected a number, TRUE, FALSE or a text in single quotes, found `d`"
     );
-    assert!(message(&mut filter, &["1", "", &"9".repeat(2000)]).contains("more than 1024 octets"));
+    assert!(message(&mut filter, &["1", "", &"9".repeat(2000)]).contains("more than 1024 bytes"));
     assert!(filter.set_parameters(&["1"; 101]).is_err());
     assert_eq!(
         (check(&filter), filter.parameters()[0].as_str()),

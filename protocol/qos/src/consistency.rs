@@ -35,7 +35,7 @@ fn not_negative(duration: Duration, policy: PolicyId) -> Check {
 }
 
 fn opaque(octets: &[u8], policy: PolicyId) -> Check {
-    ensure(octets.len() <= MAX_OPAQUE, policy, "at most 16384 octets can be announced")
+    ensure(octets.len() <= MAX_OPAQUE, policy, "at most 16384 bytes can be announced")
 }
 
 fn limit_is_valid(limit: i32) -> bool {
@@ -95,7 +95,7 @@ fn partition(partition: &Partition) -> Check {
     ensure(
         partition.names.iter().all(sendable),
         PolicyId::Partition,
-        "a name has at most 256 octets and no zero octet",
+        "a name has at most 256 bytes and no zero byte",
     )
 }
 
@@ -110,11 +110,11 @@ fn property(property: &Property) -> Check {
     ensure(
         sendable,
         PolicyId::Property,
-        "a name has at most 256 octets, a value 512, and neither a zero octet",
+        "a name has at most 256 bytes, a value 512, and neither a zero byte",
     )?;
     let octets = property.values.iter().map(|(name, value)| name.len().saturating_add(value.len()));
     let total = octets.fold(0, usize::saturating_add);
-    ensure(total <= MAX_OPAQUE, PolicyId::Property, "at most 16384 octets can be announced")
+    ensure(total <= MAX_OPAQUE, PolicyId::Property, "at most 16384 bytes can be announced")
 }
 
 fn representation(representation: &DataRepresentation) -> Check {

@@ -265,7 +265,7 @@ pub(crate) fn check(property: &Property, of_reader: bool) -> Result<(), Unsuppor
             ACKNOWLEDGMENT => return refused("dunlin.acknowledgment is \"on_commit\", or is left out"),
             IGNORED if !of_reader => return refused("dunlin.ignored_service is for readers"),
             IGNORED if is_id(value) => {}
-            IGNORED => return refused("dunlin.ignored_service is an id of 1 to 64 octets without '/'"),
+            IGNORED => return refused("dunlin.ignored_service is an id of 1 to 64 bytes without '/'"),
             DIRECT if value == "true" || value == "false" => {}
             DIRECT => return refused("dunlin.direct_write is \"true\" or \"false\""),
             CHANGES if !of_reader => return refused("dunlin.changes is for readers"),
@@ -276,7 +276,7 @@ pub(crate) fn check(property: &Property, of_reader: bool) -> Result<(), Unsuppor
     }
     if marked && property.service().is_none() {
         return refused(
-            "a mark of a service has a kind without spaces, an id and a path of at most 8 ids, each of 1 to 64 octets without '/'",
+            "a mark of a service has a kind without spaces, an id and a path of at most 8 ids, each of 1 to 64 bytes without '/'",
         );
     }
     Ok(())

@@ -86,7 +86,7 @@ impl Malformation {
             Self::Payload => "payload size invalid",
             Self::Misplaced => "not the first submessage",
             Self::MessageLength => "message length invalid",
-            Self::LocatorList => "locator count beyond the octets present",
+            Self::LocatorList => "locator count beyond the bytes present",
             Self::Security => "security element invalid",
         }
     }
@@ -101,7 +101,7 @@ impl fmt::Display for Malformation {
 impl fmt::Display for WireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooShort => f.write_str("fewer octets than the element needs"),
+            Self::TooShort => f.write_str("fewer bytes than the element needs"),
             Self::NotRtps => f.write_str("not an RTPS message"),
             Self::UnsupportedVersion { major } => write!(f, "unsupported RTPS major version {major}"),
             Self::LengthBeyondMessage => f.write_str("submessage reaches beyond the message"),

@@ -53,7 +53,7 @@ impl fmt::Display for LoadError {
             Self::Ambiguous => {
                 f.write_str("the identifier is that of several types and does not say which one is meant")
             }
-            Self::NameTooLong => write!(f, "the type has a name of more than {MAX_NAME} octets"),
+            Self::NameTooLong => write!(f, "the type has a name of more than {MAX_NAME} bytes"),
         }
     }
 }

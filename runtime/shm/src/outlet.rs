@@ -205,7 +205,7 @@ impl Outlet {
             }
             // The network takes over.
             Err(error) => {
-                self.give_up(format!("no ring of {capacity} octets: {error}"));
+                self.give_up(format!("no ring of {capacity} bytes: {error}"));
                 Err(Outcome::Failed)
             }
         }

@@ -106,7 +106,7 @@ fn main() -> Result<()> {
         lens = vec![1_000, 16_000, 60_000, 100_000, 1_000_000];
     }
     let time = Duration::from_secs_f64(seconds);
-    println!("{ROUNDS} rounds of {seconds} s, median, MB/s\n  octets  bare TCP  transport");
+    println!("{ROUNDS} rounds of {seconds} s, median, MB/s\n   bytes  bare TCP  transport");
     for len in lens {
         let mut found = [Vec::new(), Vec::new()];
         for round in 0..ROUNDS {

@@ -55,7 +55,7 @@ impl fmt::Display for FramingError {
             Self::Foreign(octets) => {
                 write!(f, "it speaks no RTPS over TCP (it begins with {octets:02x?}): is another service on this port?")
             }
-            Self::Long { len, limit } => write!(f, "a message of {len} octets, where at most {limit} are allowed"),
+            Self::Long { len, limit } => write!(f, "a message of {len} bytes, where at most {limit} are allowed"),
             Self::Checksum => f.write_str("the checksum of a message is wrong"),
             Self::Control(what) => write!(f, "a control message makes no sense: {what}"),
         }

@@ -32,7 +32,7 @@ impl fmt::Display for Shortage {
         let Self { asked, got, .. } = self;
         write!(
             f,
-            "asked for a {name} buffer of {asked} octets, the kernel gave {got}; \
+            "asked for a {name} buffer of {asked} bytes, the kernel gave {got}; \
              to allow more, run `sysctl -w {limit}={asked}` as root"
         )
     }

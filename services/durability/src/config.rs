@@ -62,7 +62,7 @@ impl ServiceConfig {
 fn read(mut table: Table<'_>, folder: Option<&Path>, report: &mut Report<'_>) -> Option<ServiceConfig> {
     let (at, name) = table.required("name", report);
     if name.is_empty() || name.len() > 64 || name.contains('/') {
-        report.add(at, "name = …: the name of a service has 1 to 64 octets without /");
+        report.add(at, "name = …: the name of a service has 1 to 64 bytes without /");
     }
     let domain = table.number("domain", (0, MAX_DOMAIN), report);
     if domain.is_none() {

@@ -66,7 +66,7 @@ pub(crate) fn list(file: &Path) -> Result<()> {
         Ok(())
     })?;
     let mut out = BufWriter::new(dunlin_program::stdout());
-    writeln!(out, "{:>10} {:>12}  {:<24} {:<24} partitions", "changes", "octets", "topic", "type")?;
+    writeln!(out, "{:>10} {:>12}  {:<24} {:<24} partitions", "changes", "bytes", "topic", "type")?;
     for (group, topic) in topics {
         let (count, octets, _) = sums.get(&group).copied().unwrap_or_default();
         let key = topic.key;
@@ -189,7 +189,7 @@ pub(crate) fn export(file: &Path, to: Option<&Path>) -> Result<()> {
         Ok(())
     })?;
     for (position, head) in heads {
-        let payload = store.read(position)?.context("it is damaged: a change has no octets")?;
+        let payload = store.read(position)?.context("it is damaged: a change has no bytes")?;
         writeln!(out, "change {position} {} {}", hex(&head.encode()), hex(&payload))?;
     }
     let mut notes = Vec::new();

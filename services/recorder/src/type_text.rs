@@ -33,7 +33,7 @@ pub(crate) fn to_text(ty: &DynamicType) -> String {
 /// What is wrong with it, for people.
 pub fn from_text(name: &str, text: &[u8]) -> Result<DynamicType, String> {
     if text.len() > MAX_SCHEMA {
-        return Err(format!("its schema has more than {MAX_SCHEMA} octets"));
+        return Err(format!("its schema has more than {MAX_SCHEMA} bytes"));
     }
     let text = std::str::from_utf8(text).map_err(|_| "its schema is no text".to_owned())?;
     if let Some(ty) = recorded(text) {

@@ -24,7 +24,7 @@ impl Pattern {
     pub fn new(text: &str) -> Result<Self, String> {
         let wildcards = text.chars().filter(|letter| matches!(letter, '*' | '?')).count();
         if text.is_empty() || text.len() > 255 {
-            return Err("a pattern has 1 to 255 octets".to_owned());
+            return Err("a pattern has 1 to 255 bytes".to_owned());
         }
         if text.contains("**") {
             return Err("** is no wildcard: write *".to_owned());
@@ -103,7 +103,7 @@ impl Template {
     /// What is wrong with it, for people.
     pub fn new(text: &str, captures: usize) -> Result<Self, String> {
         if text.is_empty() || text.len() > 255 {
-            return Err("a name has 1 to 255 octets".to_owned());
+            return Err("a name has 1 to 255 bytes".to_owned());
         }
         let mut letters = text.chars();
         while let Some(letter) = letters.next() {

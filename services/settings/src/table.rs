@@ -209,7 +209,7 @@ impl<'t> Table<'t> {
             for (at, text) in texts {
                 // The default partition has no name.
                 let found = if text.is_empty() {
-                    Err("a pattern has 1 to 255 octets; * fits the empty name".into())
+                    Err("a pattern has 1 to 255 bytes; * fits the empty name".into())
                 } else {
                     Pattern::new(&text)
                 };

@@ -24,7 +24,7 @@ pub(crate) fn check_scope(scope: &str) -> Result<(), String> {
 
 fn check(key: &str) -> Result<OwnedKeyExpr, String> {
     if key.len() > MAX_KEY {
-        return Err(format!("a key has at most {MAX_KEY} octets"));
+        return Err(format!("a key has at most {MAX_KEY} bytes"));
     }
     if key.contains(['*', '$', '?', '#', '§']) {
         return Err("a key has none of * $ ? # §".to_owned());

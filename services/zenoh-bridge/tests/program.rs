@@ -38,7 +38,7 @@ fn check_looks_and_tells_the_line() {
 fn every_configuration_error_names_its_remedy() {
     let cases = [
         (SITE.replace("name = \"x\"", ""), "needs name"),
-        (SITE.replace("name = \"x\"", "name = \"a/b\""), "1 to 64 octets without /"),
+        (SITE.replace("name = \"x\"", "name = \"a/b\""), "1 to 64 bytes without /"),
         (SITE.replace("[zenoh]\nlisten = \"tcp/127.0.0.1:0\"\n", ""), "write [zenoh] with"),
         (SITE.replace("listen = \"tcp/127.0.0.1:0\"", ""), "zenoh reaches nobody: write connect"),
         (SITE.replace("listen", "mode = \"hub\"\nlisten"), "expected \"peer\", \"client\" or \"router\""),

@@ -48,7 +48,7 @@ struct Attacking {
     /// The first domain; nobody else may be in it and the ones behind it.
     #[arg(long, default_value_t = 1)]
     domain: u16,
-    /// Stay in this network namespace instead of a new one; then octets to the pair itself are not counted.
+    /// Stay in this network namespace instead of a new one; then bytes to the pair itself are not counted.
     #[arg(long)]
     here: bool,
 }

@@ -84,7 +84,7 @@ fn check(options: &Options, row: &Row) -> Result<()> {
     let datagrams = row.start.sent as f64 / (starting * (starting - 1)) as f64;
     ensure!(
         options.max_state.is_none_or(|most| state <= most),
-        "{state} octets of state for each other participant"
+        "{state} bytes of state for each other participant"
     );
     ensure!(
         options.max_datagrams.is_none_or(|most| datagrams <= most),

@@ -192,7 +192,7 @@ pub fn chart(rows: &[Row]) -> String {
         rows.iter().map(|row| (row.participants as f64, value(row))).collect()
     };
     let calculated = |row: &Row| multicast_everybody(row.participants - 1, row.endpoints);
-    line(&mut svg, "octets received", "#b2182b", "", &points(&|row| row.start.received_octets as f64));
+    line(&mut svg, "bytes received", "#b2182b", "", &points(&|row| row.start.received_octets as f64));
     line(&mut svg, "", "#b2182b", "5 4", &points(&|row| calculated(row).1 as f64));
     line(&mut svg, "datagrams received", "#2166ac", "", &points(&|row| row.start.received as f64));
     line(&mut svg, "", "#2166ac", "5 4", &points(&|row| calculated(row).0 as f64));

@@ -129,7 +129,7 @@ pub struct RunOptions {
     /// How often every cell is measured
     #[arg(long)]
     repetitions: Option<usize>,
-    /// Only these payloads, octets
+    /// Only these payloads, bytes
     #[arg(long, value_delimiter = ',')]
     payloads: Vec<usize>,
     /// Only these numbers of readers, where there are several

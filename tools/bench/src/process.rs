@@ -190,7 +190,7 @@ fn listen(output: ChildStdout, sender: &SyncSender<Result<String, String>>) {
         let is_whole = line.last() == Some(&b'\n');
         let text = match String::from_utf8(line) {
             Ok(text) if is_whole => Ok(text),
-            Ok(_) => Err(format!("an answer without an end, or above {MAX_LINE} octets")),
+            Ok(_) => Err(format!("an answer without an end, or above {MAX_LINE} bytes")),
             Err(_) => Err("an answer that is no text".to_string()),
         };
         let is_end = text.is_err();
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(said("echo error text=no%20room"), "script: no room");
         assert_eq!(said("echo opened micros=1"), "script: 'opened micros=1' instead of hello");
         assert!(said("printf 'hello a\\033[2Jb\\n'").starts_with("script said 'hello a [2Jb'"));
-        assert!(said("head -c 100000 /dev/zero | tr '\\0' x; read x").contains("above 65536 octets"));
+        assert!(said("head -c 100000 /dev/zero | tr '\\0' x; read x").contains("above 65536 bytes"));
         assert!(said("printf '\\377\\n'; read x").contains("no text"));
         assert_eq!(heard("echo hello name=a").unwrap().text("name"), Some("a"));
     }

@@ -194,7 +194,7 @@ pub(crate) fn read_bounded(path: &Path, most: u64) -> Result<String> {
     let file = std::fs::File::open(path).with_context(|| format!("opening {shown}"))?;
     let mut text = String::new();
     file.take(most + 1).read_to_string(&mut text).with_context(|| format!("reading {shown}"))?;
-    anyhow::ensure!(text.len() as u64 <= most, "{shown} has more than {most} octets");
+    anyhow::ensure!(text.len() as u64 <= most, "{shown} has more than {most} bytes");
     Ok(text)
 }
 
@@ -273,6 +273,6 @@ mod tests {
         assert!(refused("\"repetitions\":5", "\"repetitions\":0").contains("repetitions: from 1"));
         assert!(refused("\"cells\"", "\"sells\"").contains("no results file"));
         assert!(refused("\"mean\":10.0", "\"mean\":1e999").contains("no results file"));
-        assert!(format!("{:#}", read_bounded(&file, 10).unwrap_err()).contains("more than 10 octets"));
+        assert!(format!("{:#}", read_bounded(&file, 10).unwrap_err()).contains("more than 10 bytes"));
     }
 }

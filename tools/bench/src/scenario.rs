@@ -467,7 +467,7 @@ impl Measure {
                 bail!("rate: one way needs one, or it measures queues")
             }
             Kind::OneWay | Kind::Applications if self.payloads.iter().any(|size| *size < 16) => {
-                bail!("payloads: one way needs 16 octets for the number and the time")
+                bail!("payloads: one way needs 16 bytes for the number and the time")
             }
             Kind::Discovery | Kind::Footprint if self.readers != [1] => {
                 bail!("readers: none are counted here")

@@ -144,8 +144,8 @@ fn tell(arguments: &Arguments, number: u32, time: Option<Duration>, out: &mut im
         None if arguments.json => {
             writeln!(out, "{}", json!({ "number": number, "octets": octets, "round_trip_us": null }))?;
         }
-        Some(time) => writeln!(out, "{octets} octets: number {number}, {time:.1} us")?,
-        None => writeln!(out, "{octets} octets: number {number}, no answer")?,
+        Some(time) => writeln!(out, "{octets} bytes: number {number}, {time:.1} us")?,
+        None => writeln!(out, "{octets} bytes: number {number}, no answer")?,
     }
     Ok(())
 }

@@ -85,7 +85,7 @@ fn fragment_sizes(messages: &[Vec<u8>]) -> Vec<u16> {
 #[test]
 fn fragments_are_as_small_as_can_be() {
     let (told, messages) = exchange("-P --additional-payload-size 5000 --datafrag-size 1", 0);
-    assert_eq!(told[0], "warning: fragments of 64 octets instead of 1");
+    assert_eq!(told[0], "warning: fragments of 64 bytes instead of 1");
     let sizes = fragment_sizes(&messages);
     assert!(!sizes.is_empty() && sizes.iter().all(|size| *size == 64), "{sizes:?}");
 }
@@ -93,7 +93,7 @@ fn fragments_are_as_small_as_can_be() {
 #[test]
 fn fragments_are_as_large_as_can_be() {
     let (told, messages) = exchange("-P --additional-payload-size 150000 --datafrag-size 65535", 1);
-    assert_eq!(told[0], "warning: fragments of 65000 octets instead of 65535");
+    assert_eq!(told[0], "warning: fragments of 65000 bytes instead of 65535");
     let sizes = fragment_sizes(&messages);
     assert!(!sizes.is_empty() && sizes.iter().all(|size| *size == 65_000), "{sizes:?}");
 }

@@ -284,7 +284,7 @@ fn profiles_that_would_take_hours_to_try_are_refused() {
     let error = Config::from_toml("f", &format!("[profile.p.participant]\n{properties}")).unwrap_err();
     assert!(error.to_string().contains("more than 1000 settings"), "{error}");
     let stars = format!("[[profile.p.reader]]\ntopic='{}'\nhistory.depth=1\n", "*a".repeat(200_000));
-    assert!(Config::from_toml("f", &stars).unwrap_err().to_string().contains("more than 256 octets"));
+    assert!(Config::from_toml("f", &stars).unwrap_err().to_string().contains("more than 256 bytes"));
     assert!(begin.elapsed() < std::time::Duration::from_secs(30), "{:?}", begin.elapsed());
 }
 

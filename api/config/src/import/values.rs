@@ -83,11 +83,11 @@ fn octets(field: Node<'_, '_>, dialect: Dialect) -> Result<Raw, String> {
     let (found, expected): (Option<Vec<Raw>>, _) = match dialect {
         Dialect::FastDds => (
             text.split('.').map(digit).collect(),
-            "octets of one digit, separated by dots; larger ones may be decimal or hexadecimal",
+            "bytes of one digit, separated by dots; larger ones may be decimal or hexadecimal",
         ),
         _ => (
             text.split(',').map(number).collect(),
-            "octets as numbers from 0 to 255 or 0x00 to 0xff, separated by commas",
+            "bytes as numbers from 0 to 255 or 0x00 to 0xff, separated by commas",
         ),
     };
     found.map(Raw::List).ok_or_else(|| format!("expected {expected}: set it in the file by hand"))

@@ -133,7 +133,7 @@ impl WhyLog {
         let Some(again) = self.over_quota.admit(now, reader) else { return };
         let (what, quota, limit) = match reason {
             RejectReason::InstancesLimit => ("instances", "quotas.max_instances", "max_instances"),
-            _ => ("octets of samples", "quotas.max_samples_octets", "max_samples"),
+            _ => ("bytes of samples", "quotas.max_samples_octets", "max_samples"),
         };
         dunlin_driver::log!(
             target: "dunlin::why",

@@ -115,10 +115,10 @@ fn nals_of_mp4<'a>(config: &Config, sample: &'a [u8]) -> impl Iterator<Item = Re
 }
 
 fn split_nal(rest: &[u8], length_size: usize) -> Result<(&[u8], &[u8])> {
-    ensure!(rest.len() >= length_size, "damaged H.264 sample: {} octets where a length belongs", rest.len());
+    ensure!(rest.len() >= length_size, "damaged H.264 sample: {} bytes where a length belongs", rest.len());
     let (length, rest) = rest.split_at(length_size);
     let length = length.iter().fold(0_usize, |sum, &octet| sum << 8 | usize::from(octet));
-    ensure!(length <= rest.len(), "damaged H.264 sample: a NAL unit of {length} octets in {}", rest.len());
+    ensure!(length <= rest.len(), "damaged H.264 sample: a NAL unit of {length} bytes in {}", rest.len());
     Ok(rest.split_at(length))
 }
 

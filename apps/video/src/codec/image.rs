@@ -120,7 +120,7 @@ impl Image {
         };
         ensure!(
             raw.len() >= need,
-            "{} octets are too few for {width}x{height} {}",
+            "{} bytes are too few for {width}x{height} {}",
             raw.len(),
             encoding.name()
         );

@@ -107,7 +107,7 @@ impl fmt::Display for Totals {
         let share = cost.cpu_seconds / self.started.elapsed().as_secs_f64().max(1e-6) * 100.0;
         writeln!(
             f,
-            "published {frames} frames, {bytes} octets in {seconds:.2} s: {rate:.2} frames/s, {}; \
+            "published {frames} frames, {bytes} bytes in {seconds:.2} s: {rate:.2} frames/s, {}; \
              dropped {dropped}, missed {missed}",
             human_bits(bits)
         )?;
@@ -153,7 +153,7 @@ mod tests {
         totals.dropped = 3;
         let text = totals.to_string();
         let expected =
-            "published 11 frames, 11000 octets in 1.00 s: 10.00 frames/s, 80 kbit/s; dropped 3, missed 0\n";
+            "published 11 frames, 11000 bytes in 1.00 s: 10.00 frames/s, 80 kbit/s; dropped 3, missed 0\n";
         assert!(text.starts_with(expected), "{text}");
     }
 }

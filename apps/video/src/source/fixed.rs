@@ -46,7 +46,7 @@ impl Fixed {
     pub fn new(bytes: usize, rate: f64) -> Result<Self> {
         ensure!(
             (1..=MAX_BYTES).contains(&bytes),
-            "frames of 1 to {MAX_BYTES} octets are possible, not {bytes}"
+            "frames of 1 to {MAX_BYTES} bytes are possible, not {bytes}"
         );
         Ok(Self { bytes, rate, pacer: Pacer::new(rate), shape: Shape::of(bytes), drawn: 0 })
     }
@@ -99,7 +99,7 @@ impl Source for Fixed {
             rate => format!("{rate} frames/s"),
         };
         Info {
-            description: format!("frames of {} octets, {rate}", self.bytes),
+            description: format!("frames of {} bytes, {rate}", self.bytes),
             encoding: self.shape.encoding,
             group: 1,
             keys_on_request: false,

@@ -128,7 +128,7 @@ impl Gst {
         frame.width = side("width").context("a sample without a width")?;
         frame.height = side("height").context("a sample without a height")?;
         check_size(frame.width, frame.height)?;
-        let buffer = sample.buffer().context("a sample without octets")?;
+        let buffer = sample.buffer().context("a sample without bytes")?;
         let octets = buffer.map_readable().context("a sample that cannot be read")?;
         frame.payload.clear();
         frame.payload.extend_from_slice(&octets);

@@ -70,7 +70,7 @@ impl<R> Guarded<R> {
         self.table = None;
         let left = self.pictures_left.checked_sub(number.into());
         self.pictures_left =
-            left.ok_or_else(|| io::Error::other("its index names more pictures than it has octets"))?;
+            left.ok_or_else(|| io::Error::other("its index names more pictures than it has bytes"))?;
         Ok(())
     }
 }

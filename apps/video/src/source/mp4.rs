@@ -193,7 +193,7 @@ mod tests {
         assert!(told.contains("goes round in circles"), "{told}");
         // Four thousand million pictures of one octet each.
         let told = spoilt(b"stsz", 0, b"stsz\0\0\0\0\0\0\0\x01\xff\xff\xff\xff");
-        assert!(told.contains("more pictures than it has octets"), "{told}");
+        assert!(told.contains("more pictures than it has bytes"), "{told}");
     }
 
     #[test]
@@ -204,7 +204,7 @@ mod tests {
         let damaged = folder.path().join("damaged.mp4");
         for length in [0, 4, good.len() / 2, good.len() - 1] {
             std::fs::write(&damaged, &good[..length]).unwrap();
-            assert!(Mp4File::open(&damaged).is_err(), "{length} of {} octets", good.len());
+            assert!(Mp4File::open(&damaged).is_err(), "{length} of {} bytes", good.len());
         }
         let other = fake_mp4::write(folder.path(), &Options { codec: *b"vp09", ..Options::default() });
         let error = format!("{:#}", Mp4File::open(&other).err().unwrap());

@@ -4,8 +4,8 @@
 //     std::vector<std::uint8_t> payload = dunlin::cdr::to_payload(value, dunlin::cdr::Representation::Xcdr2);
 //     Shape shape = dunlin::cdr::from_payload<Shape>(payload.data(), payload.size());
 //
-// What is wrong with octets or values is a dunlin::cdr::Error. Decoding is safe with octets of strangers: every count
-// is believed only as far as octets are present, nesting and memory are limited.
+// What is wrong with bytes or values is a dunlin::cdr::Error. Decoding is safe with bytes of strangers: every count
+// is believed only as far as bytes are present, nesting and memory are limited.
 #ifndef DUNLIN_CDR_HPP
 #define DUNLIN_CDR_HPP
 
@@ -34,7 +34,7 @@ enum class Extensibility { Final, Appendable, Mutable };
 enum class Scope { Sample, Key, KeyHash };
 enum class TryConstruct { Discard, UseDefault, Trim };
 
-/// What is wrong with octets or a value.
+/// What is wrong with bytes or a value.
 class Error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -48,7 +48,7 @@ public:
 
 /// What a decoded value may cost.
 struct Limits {
-    /// Octets of memory.
+    /// Bytes of memory.
     std::size_t max_bytes = std::size_t{256} << 20;
     /// Nesting of structures and unions.
     unsigned max_depth = 64;

@@ -324,7 +324,7 @@ struct Map {
             e.length(value.size());
             auto first = value.begin();
             if constexpr (std::is_same_v<typename K::type, char>) {
-                // Elsewhere `char` has no sign, and what is equal should be written with equal octets.
+                // Elsewhere `char` has no sign, and what is equal should be written with equal bytes.
                 first = value.lower_bound('\0');
                 write(e, first, value.end());
                 write(e, value.begin(), first);

@@ -1,4 +1,4 @@
-/// Reads values from octets that stay where they are.
+/// Reads values from bytes that stay where they are.
 class Decoder {
 public:
     struct Mark {
@@ -41,9 +41,9 @@ public:
         position_ = padding > remaining() ? end_ : position_ + padding;
     }
 
-    /// The next octets, which are passed over.
+    /// The next bytes, which are passed over.
     const std::uint8_t* octets(std::size_t size) {
-        if (size > remaining()) throw Error("the octets end too early");
+        if (size > remaining()) throw Error("the bytes end too early");
         const std::uint8_t* at = data_ + position_;
         position_ += size;
         return at;
@@ -76,10 +76,10 @@ public:
         return value == 1;
     }
 
-    /// A length in octets, which are there.
+    /// A length in bytes, which are there.
     std::size_t length() {
         const std::size_t size = integer<std::uint32_t>();
-        if (size > remaining()) throw Error("the octets end too early");
+        if (size > remaining()) throw Error("the bytes end too early");
         return size;
     }
 
@@ -89,10 +89,10 @@ public:
         memory_ -= bytes;
     }
 
-    /// Pays for an element that has taken no octets.
+    /// Pays for an element that has taken no bytes.
     void element(std::size_t before) {
         if (position_ != before) return;
-        if (empties_ == 0) throw Error("too many elements without octets");
+        if (empties_ == 0) throw Error("too many elements without bytes");
         --empties_;
     }
 
@@ -196,7 +196,7 @@ private:
 
     template <class Body>
     void region(std::size_t size, Body body) {
-        if (size > remaining()) throw Error("the octets end too early");
+        if (size > remaining()) throw Error("the bytes end too early");
         const std::size_t outer = end_;
         end_ = position_ + size;
         body();
@@ -206,7 +206,7 @@ private:
 
     std::optional<Header> emheader() {
         align(4);
-        // Fewer octets than a header are padding.
+        // Fewer bytes than a header are padding.
         if (remaining() < 4) return std::nullopt;
         const auto word = integer<std::uint32_t>();
         const unsigned code = (word >> 28) & 7;

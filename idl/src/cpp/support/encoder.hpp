@@ -1,4 +1,4 @@
-/// Appends a serialized value to octets.
+/// Appends a serialized value to bytes.
 class Encoder {
 public:
     Encoder(std::vector<std::uint8_t>& out, Representation representation, Endianness endianness, Scope scope)

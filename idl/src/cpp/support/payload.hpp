@@ -4,7 +4,7 @@ constexpr std::uint8_t identifier(Representation representation, Extensibility e
     return extensibility == Extensibility::Final ? 6 : extensibility == Extensibility::Appendable ? 8 : 10;
 }
 
-/// A value with encapsulation header, filled up to a multiple of four octets. With Scope::Key only its key.
+/// A value with encapsulation header, filled up to a multiple of four bytes. With Scope::Key only its key.
 template <class T>
 std::vector<std::uint8_t> to_payload(const T& value, Representation representation,
                                      Endianness endianness = Endianness::Little, Scope scope = Scope::Sample) {
@@ -28,8 +28,8 @@ std::vector<std::uint8_t> key_payload(const T& value, Representation representat
     return to_payload(value, representation, endianness, Scope::Key);
 }
 
-/// The octets of which the key hash is made (RTPS 2.5 clause 9.6.4.8): the hash itself if the type's key never has
-/// more than 16 octets, filled up with zeros; otherwise its MD5 is. Empty for a type without key.
+/// The bytes of which the key hash is made (RTPS 2.5 clause 9.6.4.8): the hash itself if the type's key never has
+/// more than 16 bytes, filled up with zeros; otherwise its MD5 is. Empty for a type without key.
 template <class T>
 std::vector<std::uint8_t> key_hash_octets(const T& value) {
     std::vector<std::uint8_t> out;

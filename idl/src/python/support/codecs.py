@@ -18,7 +18,7 @@ class Codec:
         raise NotImplementedError
 
     def cost(self) -> int:
-        """Octets of memory that a default takes beyond the place where it stands."""
+        """Bytes of memory that a default takes beyond the place where it stands."""
         return 0
 
     def order(self, value: Any) -> Any:
@@ -64,7 +64,7 @@ class Boolean(Number):
 
 
 class Character(Number):
-    """A char (one octet) or wchar (one UTF-16 unit), as text of length 1."""
+    """A char (one byte) or wchar (one UTF-16 unit), as text of length 1."""
 
     def write(self, e: Encoder, value: str) -> None:
         if not isinstance(value, str) or len(value) != 1:
@@ -250,7 +250,7 @@ def _fits(codec: Codec, value: Any) -> bool:
 
 
 class Sequence(Codec):
-    """A list; of octets it is bytes."""
+    """A list; of bytes it is bytes."""
 
     def __init__(self, element: Codec, bound: int = 0) -> None:
         self.element, self.bound = element, bound
@@ -290,7 +290,7 @@ def _write_items(e: Encoder, element: Codec, value: Any) -> None:
         try:
             e.out += bytes(value)
         except (TypeError, ValueError) as error:
-            raise CdrError(f'these are no octets: {error}') from None
+            raise CdrError(f'these are no bytes: {error}') from None
     else:
         for item in value:
             element.write(e, item)

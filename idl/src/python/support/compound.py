@@ -36,7 +36,7 @@ class Base:
         raise NotImplementedError
 
     def serialize(self, representation: Representation, big_endian: bool = False, scope: Scope = Scope.SAMPLE) -> bytes:
-        """The value with encapsulation header, filled up to a multiple of four octets; with Scope.KEY its key."""
+        """The value with encapsulation header, filled up to a multiple of four bytes; with Scope.KEY its key."""
         identifier = _identifier(representation, self._extensibility)
         head = bytes((0, identifier | (not big_endian)))
         if scope is not Scope.SAMPLE and not self._has_key():
@@ -51,8 +51,8 @@ class Base:
         return self.serialize(representation, scope=Scope.KEY)
 
     def key_hash_octets(self) -> bytes:
-        """The octets of which the key hash is made (RTPS 2.5 clause 9.6.4.8): the hash itself if the type's key never
-        has more than 16 octets, filled up with zeros; otherwise its MD5 is. Empty for a type without key."""
+        """The bytes of which the key hash is made (RTPS 2.5 clause 9.6.4.8): the hash itself if the type's key never
+        has more than 16 bytes, filled up with zeros; otherwise its MD5 is. Empty for a type without key."""
         if not self._has_key():
             return b''
         e = Encoder(Representation.XCDR2, True, Scope.KEY_HASH)

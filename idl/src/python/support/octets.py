@@ -4,8 +4,8 @@
     payload = shape.serialize(Representation.XCDR2)
     shape = ShapeType.deserialize(payload)
 
-What is wrong with octets or values is a CdrError. Octets of strangers do no harm: every count is believed only as far
-as octets are present, nesting and memory are limited.
+What is wrong with bytes or values is a CdrError. Bytes of strangers do no harm: every count is believed only as far
+as bytes are present, nesting and memory are limited.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Callable, Iterator, NamedTuple, Optional, Tuple
 
 
 class CdrError(ValueError):
-    """What is wrong with octets or a value."""
+    """What is wrong with bytes or a value."""
 
 
 class ConstructionError(CdrError):
@@ -72,7 +72,7 @@ def _code_of_size(size: int) -> int:
 
 
 class Encoder:
-    """Appends a serialized value to octets."""
+    """Appends a serialized value to bytes."""
 
     def __init__(self, representation: Representation, big: bool, scope: Scope) -> None:
         self.out = bytearray()
@@ -164,7 +164,7 @@ class _Header(NamedTuple):
 
 
 class Decoder:
-    """Reads values from octets."""
+    """Reads values from bytes."""
 
     def __init__(self, data: bytes, representation: Representation, big: bool, scope: Scope) -> None:
         self.data = data
@@ -218,7 +218,7 @@ class Decoder:
 
     def octets(self, size: int) -> bytes:
         if size > self.remaining:
-            raise CdrError('the octets end too early')
+            raise CdrError('the bytes end too early')
         start, self.position = self.position, self.position + size
         return self.data[start : self.position]
 
@@ -233,10 +233,10 @@ class Decoder:
         return value == 1
 
     def length(self) -> int:
-        """A length in octets, which are there."""
+        """A length in bytes, which are there."""
         size = self.number('I', 4)
         if size > self.remaining:
-            raise CdrError('the octets end too early')
+            raise CdrError('the bytes end too early')
         return size
 
     def claim(self, size: int) -> None:
@@ -245,19 +245,19 @@ class Decoder:
         self.memory -= size
 
     def items(self, count: int) -> Iterator[int]:
-        """Counts elements, of which those without octets are limited."""
+        """Counts elements, of which those without bytes are limited."""
         for index in range(count):
             before = self.position
             yield index
             if self.position == before:
                 if self.empties == 0:
-                    raise CdrError('too many elements without octets')
+                    raise CdrError('too many elements without bytes')
                 self.empties -= 1
             self.claim(ELEMENT)
 
     def region(self, size: int, body: Callable[[], Any]) -> Any:
         if size > self.remaining:
-            raise CdrError('the octets end too early')
+            raise CdrError('the bytes end too early')
         outer, self.end = self.end, self.position + size
         value = body()
         self.position, self.end = self.end, outer
@@ -315,7 +315,7 @@ class Decoder:
 
     def _emheader(self) -> Optional[_Header]:
         self.align(4)
-        # Fewer octets than a header are padding.
+        # Fewer bytes than a header are padding.
         if self.remaining < 4:
             return None
         word = self.number('I', 4)

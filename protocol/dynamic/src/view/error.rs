@@ -74,7 +74,7 @@ impl fmt::Display for ViewError {
             ViewFailure::Octets(why) => why.fmt(f),
             ViewFailure::Kind { is, wanted } => write!(f, "{is} is not {wanted}"),
             ViewFailure::Layout => f.write_str("the elements are not as they would be in memory"),
-            ViewFailure::Conversion => f.write_str("the value differs from its octets and has to be made"),
+            ViewFailure::Conversion => f.write_str("the value differs from its bytes and has to be made"),
         }
     }
 }

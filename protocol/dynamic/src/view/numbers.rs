@@ -53,7 +53,7 @@ macro_rules! numbers {
 }
 
 numbers! {
-    u8, Octet, "a list of octets", Octet | UInt8;
+    u8, Octet, "a list of bytes", Octet | UInt8;
     i8, Int8, "a list of int8", Int8;
     i16, Int16, "a list of short", Int16;
     u16, UInt16, "a list of unsigned short", UInt16;

@@ -264,7 +264,7 @@ impl<'a> Rules<'a> {
         if matches!(kinds, (Type::Primitive(_), Type::Named(_)) | (Type::Named(_), Type::Primitive(_)))
             && self.representation == Representation::Xcdr2
         {
-            let found = one("lists of bitmasks and of integers differ in their octets");
+            let found = one("lists of bitmasks and of integers differ in their bytes");
             return Err(within(what, found));
         }
         Ok(())

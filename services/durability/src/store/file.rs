@@ -188,7 +188,7 @@ impl FileStore {
                 Ok(())
             })?;
             for position in positions {
-                store.read(position)?.ok_or_else(|| damaged("a change has no octets"))?;
+                store.read(position)?.ok_or_else(|| damaged("a change has no bytes"))?;
                 changes += 1;
             }
             Ok(())

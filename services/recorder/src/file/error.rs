@@ -13,7 +13,7 @@ pub enum RecordingError {
     #[error("it is no MCAP file")]
     NotMcap,
     /// What stands at a place is wrong.
-    #[error("it is damaged at octet {offset}: {why}")]
+    #[error("it is damaged at byte {offset}: {why}")]
     Damaged {
         /// Where.
         offset: u64,
@@ -21,7 +21,7 @@ pub enum RecordingError {
         why: String,
     },
     /// It would take more memory than a recording may.
-    #[error("{what} at octet {offset} would take {octets} octets; the limit is {limit}")]
+    #[error("{what} at byte {offset} would take {octets} bytes; the limit is {limit}")]
     TooLarge {
         /// What.
         what: &'static str,

@@ -60,7 +60,7 @@ fn look(file: String, recording: &mut Recording) -> Result<Info, RecordingError>
     let span = recording.span();
     let why_not = match recording.ending() {
         Ending::Whole => None,
-        Ending::Cut { offset, why } => Some(format!("octet {offset}: {why}")),
+        Ending::Cut { offset, why } => Some(format!("byte {offset}: {why}")),
     };
     let mut topics = BTreeMap::<String, Topic>::new();
     for channel in recording.contents().channels.values().filter(|channel| !channel.is_events()) {
@@ -136,7 +136,7 @@ pub(crate) fn repair(file: &Path, output: &Path) -> Result<ExitCode> {
     let done = make(file, output, &Selection::default())?;
     let mut text = format!("{}: {} messages\n", output.display(), done.messages);
     if let Ending::Cut { offset, why } = &done.ending {
-        writeln!(text, "{} was readable up to octet {offset}: {why}", file.display())?;
+        writeln!(text, "{} was readable up to byte {offset}: {why}", file.display())?;
     }
     answer(&text)
 }

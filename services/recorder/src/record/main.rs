@@ -61,7 +61,7 @@ struct Record {
     /// How chunks are packed
     #[arg(long, value_enum, default_value_t = Packing::Lz4)]
     compression: Packing,
-    /// Begin a new file after so many octets: 1GB
+    /// Begin a new file after so many bytes: 1GB
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     split_size: Option<u64>,
     /// Begin a new file after so long
@@ -70,7 +70,7 @@ struct Record {
     /// Keep so many files; the oldest one is removed
     #[arg(long, value_name = "N")]
     keep_files: Option<usize>,
-    /// Keep so many octets beside the present file
+    /// Keep so many bytes beside the present file
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     keep_size: Option<u64>,
     /// Keep files for so long after they were finished

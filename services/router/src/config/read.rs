@@ -25,7 +25,7 @@ pub(super) fn read(name: &str, text: &str, folder: Option<&Path>) -> Result<Rout
 fn router(mut table: Table<'_>, folder: Option<&Path>, report: &mut Report<'_>) -> Option<RouterConfig> {
     let (at, name) = table.required("name", report);
     if name.is_empty() || name.len() > 64 || name.contains('/') {
-        report.add(at, "name = …: the name of a router has 1 to 64 octets without /");
+        report.add(at, "name = …: the name of a router has 1 to 64 bytes without /");
     }
     let participants: Vec<ParticipantConfig> = table
         .named_tables("participant", report)

@@ -59,7 +59,7 @@ fn bridge(mut table: Table<'_>, folder: Option<&Path>, report: &mut Report<'_>) 
 fn short_name(table: &mut Table<'_>, key: &'static str, report: &mut Report<'_>) -> String {
     let (at, name) = table.required(key, report);
     if name.is_empty() || name.len() > 64 || name.contains('/') {
-        report.add(at, format!("{key} = …: a name has 1 to 64 octets without /"));
+        report.add(at, format!("{key} = …: a name has 1 to 64 bytes without /"));
     }
     name
 }

@@ -53,7 +53,7 @@ macro_rules! frames {
         ) -> Result<Box<dyn Session>> {
             ensure!(
                 SIZES.contains(&open.payload) && open.payload == open.arriving,
-                "loans are for payloads of {SIZES:?} octets, and answers of the same size"
+                "loans are for payloads of {SIZES:?} bytes, and answers of the same size"
             );
             match open.payload {
                 $($len => Endpoints::<$name>::open(open, participant, on_payload),)*
@@ -120,7 +120,7 @@ fn lend<T: Frame>(writer: &DataWriter<T>, payload: &[u8]) -> Result<()> {
     let mut loan = writer.loan_sample()?;
     ensure!(loan.is_shared(), "the pool has no free slot, so the sample would be copied");
     let octets = loan.octets_mut();
-    ensure!(octets.len() == payload.len(), "a payload of {} octets", payload.len());
+    ensure!(octets.len() == payload.len(), "a payload of {} bytes", payload.len());
     octets.copy_from_slice(payload);
     Ok(writer.write_loaned(loan)?)
 }

@@ -40,7 +40,7 @@ impl Implementation for Udp {
             bail!("plain sockets have no topics: one per process");
         }
         if open.arriving <= PROBE + 1 {
-            bail!("payloads of 1 and 2 octets are how the sides find each other");
+            bail!("payloads of 1 and 2 bytes are how the sides find each other");
         }
         let domain =
             u16::try_from(open.domain).ok().filter(|domain| *domain < 10_000).context("no such domain")?;

@@ -84,7 +84,7 @@ fn look<'a>(run: &'a Results, name: &str) -> Option<Look<'a>> {
 /// Curves where there are several payloads, readers or numbers of topics, else bars; and distributions.
 pub(crate) fn pictures(run: &Results, measure: &Measure, cells: &[&Measured]) -> Vec<Figure> {
     let axes: [(&str, usize, Place); 3] = [
-        ("payload, octets", measure.payloads.len(), |cell| cell.payload),
+        ("payload, bytes", measure.payloads.len(), |cell| cell.payload),
         ("readers", measure.readers.len(), |cell| cell.readers),
         ("topics", measure.topics.len(), |cell| cell.topics),
     ];

@@ -140,7 +140,7 @@ fn properties(property: &Property) -> String {
 fn octets(octets: &[u8]) -> String {
     let shown = octets.get(..MOST_OCTETS).unwrap_or(octets);
     let more =
-        if shown.len() < octets.len() { format!("… ({} octets)", octets.len()) } else { String::new() };
+        if shown.len() < octets.len() { format!("… ({} bytes)", octets.len()) } else { String::new() };
     match std::str::from_utf8(shown) {
         Ok(text) if !text.chars().any(char::is_control) => format!("{text:?}{more}"),
         _ => {
@@ -181,7 +181,7 @@ mod tests {
     fn octets_and_limits_are_short() {
         assert_eq!(octets(b"camera \"3\""), "\"camera \\\"3\\\"\"");
         assert_eq!(octets(&[0, 255]), "0x00ff");
-        assert_eq!(octets(&[b'a'; 40]), format!("\"{}\"… (40 octets)", "a".repeat(32)));
+        assert_eq!(octets(&[b'a'; 40]), format!("\"{}\"… (40 bytes)", "a".repeat(32)));
         assert_eq!(limits(UNLIMITED, 5, UNLIMITED), "instances<=5");
         assert_eq!(durability_service(DurabilityService::default()), "KEEP_LAST 1");
     }

@@ -258,7 +258,7 @@ mod tests {
         let topics = [
             "domain 7: 2 participants, 2 topics, 4 endpoints; 1 topic subscribed",
             "[Topics] Participants  Endpoints  Bands",
-            "TOPIC▲            TYPE           W   R  MATCH  SAMPLES/S  OCTETS/S   LOST  AGAIN",
+            "TOPIC▲            TYPE           W   R  MATCH  SAMPLES/S   BYTES/S   LOST  AGAIN",
             "Square            ShapeType      1   1    1/1        5.0     15.0k      3      6",
             "topic /a&b        ShapeType      1   1    0/1          -         -      -      -",
             HELP,
@@ -268,7 +268,7 @@ mod tests {
         let participants = [
             topics[0],
             " Topics [Participants] Endpoints  Bands",
-            "NAME▼     VENDOR        W   R  SAMPLES/S  OCTETS/S   LOST  DROPPED   BAD ADDRESS",
+            "NAME▼     VENDOR        W   R  SAMPLES/S   BYTES/S   LOST  DROPPED   BAD ADDRESS",
             "the \"two\" Dunlin        1   1          -         -      -        -     -",
             "the \"one\" Dunlin        1   1        5.0     15.0k      2        -     -",
             HELP,
@@ -278,7 +278,7 @@ mod tests {
         let endpoints = [
             "domain 7: 2 participants, 2 topics, 4 endpoints; 1 topic subscribed (paused)",
             " Topics  Participants [Endpoints] Bands",
-            "TOPIC    KIND▲  PARTICIP  MATCH  SAMPLES/S  OCTETS/S   LOST  AGAIN  UNACK  INACT",
+            "TOPIC    KIND▲  PARTICIP  MATCH  SAMPLES/S   BYTES/S   LOST  AGAIN  UNACK  INACT",
             "Square   reader two           1          -         -      -      -      -      -",
             "rt/a&b   reader two           0          -         -      -      -      -      -",
             "Square   writer one           1        5.0     15.0k      2      -      -      -",

@@ -155,9 +155,9 @@ impl Page {
     pub fn visible(self, fitted: &[Width], width: u16) -> Vec<usize> {
         let columns = self.columns();
         let expendable: &[&str] = match self {
-            Self::Topics => &["OCTETS/S", "TYPE", "AGAIN", "R", "W"],
-            Self::Participants => &["ADDRESS", "VENDOR", "BAD", "DROPPED", "OCTETS/S", "R", "W"],
-            Self::Endpoints => &["OCTETS/S", "INACT", "UNACK", "AGAIN", "KIND"],
+            Self::Topics => &["BYTES/S", "TYPE", "AGAIN", "R", "W"],
+            Self::Participants => &["ADDRESS", "VENDOR", "BAD", "DROPPED", "BYTES/S", "R", "W"],
+            Self::Endpoints => &["BYTES/S", "INACT", "UNACK", "AGAIN", "KIND"],
             Self::Bands => &["LONGEST", "DELAYED", "QUEUE"],
         };
         let mut visible: Vec<usize> = (0..columns.len()).collect();
@@ -207,7 +207,7 @@ impl Page {
                 ("R", Number(3)),
                 ("MATCH", Number(6)),
                 ("SAMPLES/S", Number(10)),
-                ("OCTETS/S", Number(9)),
+                ("BYTES/S", Number(9)),
                 ("LOST", Number(6)),
                 ("AGAIN", Number(6)),
             ],
@@ -217,7 +217,7 @@ impl Page {
                 ("W", Number(3)),
                 ("R", Number(3)),
                 ("SAMPLES/S", Number(10)),
-                ("OCTETS/S", Number(9)),
+                ("BYTES/S", Number(9)),
                 ("LOST", Number(6)),
                 ("DROPPED", Number(8)),
                 ("BAD", Number(5)),
@@ -229,7 +229,7 @@ impl Page {
                 ("PARTICIPANT", Share(3)),
                 ("MATCH", Number(6)),
                 ("SAMPLES/S", Number(10)),
-                ("OCTETS/S", Number(9)),
+                ("BYTES/S", Number(9)),
                 ("LOST", Number(6)),
                 ("AGAIN", Number(6)),
                 ("UNACK", Number(6)),
@@ -239,8 +239,8 @@ impl Page {
                 ("DAEMON", Share(3)),
                 ("FROM", Number(5)),
                 ("QUEUE", Number(7)),
-                ("OCTETS", Number(8)),
-                ("OCTETS/S", Number(9)),
+                ("BYTES", Number(8)),
+                ("BYTES/S", Number(9)),
                 ("DELAYED", Number(8)),
                 ("DROPPED", Number(8)),
                 ("LONGEST", Number(8)),
@@ -386,7 +386,7 @@ mod tests {
             let titles: Vec<_> =
                 page.visible(&fitted, 50).into_iter().map(|at| page.columns()[at].0).collect();
             let most_needed =
-                if page == Page::Bands { ["OCTETS/S", "DROPPED"] } else { ["SAMPLES/S", "LOST"] };
+                if page == Page::Bands { ["BYTES/S", "DROPPED"] } else { ["SAMPLES/S", "LOST"] };
             assert!(titles.contains(&page.columns()[0].0), "{titles:?}");
             assert!(most_needed.iter().all(|title| titles.contains(title)), "{titles:?}");
             assert!(titles.len() < page.columns().len(), "{titles:?}");

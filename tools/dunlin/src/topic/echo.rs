@@ -84,9 +84,9 @@ impl Seen {
 fn tell_all(sizes: &Series, time: Duration) {
     let (seconds, Series { count, sum, mean, least, most, .. }) = (time.as_secs_f64().max(1e-9), sizes);
     let (rate, octets) = (*count as f64 / seconds, sum / seconds);
-    tell!("{} in {seconds:.1} s: {rate:.1} samples/s, {octets:.0} octets/s", counted(*count, "sample"));
+    tell!("{} in {seconds:.1} s: {rate:.1} samples/s, {octets:.0} bytes/s", counted(*count, "sample"));
     if *count > 0 {
-        tell!("octets of a sample: least {least:.0}, mean {mean:.1}, most {most:.0}");
+        tell!("bytes of a sample: least {least:.0}, mean {mean:.1}, most {most:.0}");
     }
 }
 
@@ -130,7 +130,7 @@ fn ended_meanwhile(info: &SampleInfo, ty: &DynamicType) -> bool {
     ty.is_keyed() && is_last && info.instance_state != InstanceState::Alive
 }
 
-#[allow(clippy::cast_precision_loss, reason = "octets of a sample")]
+#[allow(clippy::cast_precision_loss, reason = "bytes of a sample")]
 fn print(
     arguments: &Arguments,
     reader: &DataReader<DynamicData>,

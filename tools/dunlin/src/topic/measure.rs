@@ -137,7 +137,7 @@ impl Window {
             What::Rate => format!("{rate:.1} samples/s; between two: {}", self.gaps.text("ms")),
             What::Bandwidth => {
                 let octets = self.sizes.sum / seconds;
-                format!("{octets:.0} octets/s; of a sample: {}", self.sizes.text("octets"))
+                format!("{octets:.0} bytes/s; of a sample: {}", self.sizes.text("bytes"))
             }
             What::Latency => self.latency(),
         }
@@ -364,7 +364,7 @@ mod tests {
         );
         assert_eq!(
             window.line(What::Bandwidth, 2.0),
-            "30 octets/s; of a sample: least 10.0, mean 20.0, most 30.0, deviation 10.0 octets"
+            "30 bytes/s; of a sample: least 10.0, mean 20.0, most 30.0, deviation 10.0 bytes"
         );
         assert_eq!(
             window.line(What::Latency, 1.0),

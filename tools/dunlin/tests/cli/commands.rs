@@ -37,7 +37,7 @@ fn a_ping_is_answered_and_without_answer_it_fails() {
     assert!(line.starts_with("answering in domain"), "{line}");
     let asked = run(&["ping", "-d", domain, "-c", "3", "-i", "0", "--size", "20000", "--wait", "30"]);
     let text = String::from_utf8(asked.stdout).unwrap();
-    assert!(asked.status.success() && text.contains("20000 octets: number 3, "), "{text}");
+    assert!(asked.status.success() && text.contains("20000 bytes: number 3, "), "{text}");
     assert!(text.contains("3 of 3 answered: least "), "{text}");
 }
 

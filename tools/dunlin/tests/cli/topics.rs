@@ -58,7 +58,7 @@ fn samples_are_echoed_and_measured() {
     );
     let measure = |what: &str| text(&[what, "Square", "-d", domain, "--wait", "60", "-c", "2", "-i", "0.5"]);
     assert!(measure("hz").contains("samples/s; between two: least "));
-    assert!(measure("bw").contains("octets/s; of a sample: least "));
+    assert!(measure("bw").contains("bytes/s; of a sample: least "));
     assert!(measure("latency").contains("deviation "));
 }
 

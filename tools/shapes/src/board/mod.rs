@@ -111,7 +111,7 @@ impl Board {
     /// What cannot be published so.
     pub fn publish(&self, topic: &str, color: &str, size: i32, settings: Settings) -> Result<u32> {
         settings.check()?;
-        ensure!((1..=MAX_COLOR).contains(&color.len()), "a colour has 1 to {MAX_COLOR} octets");
+        ensure!((1..=MAX_COLOR).contains(&color.len()), "a colour has 1 to {MAX_COLOR} bytes");
         ensure!((1..=200).contains(&size), "a size is 1 to 200");
         let described = self.participant.create_topic::<ShapeType>(topic, &TopicQos::default())?;
         let publisher = self.participant.create_publisher(&settings.publisher())?;

@@ -65,8 +65,8 @@ impl Settings {
     /// Which value that is.
     pub fn check(&self) -> Result<()> {
         ensure!(self.history <= MAX_HISTORY, "the history is {MAX_HISTORY} deep at most");
-        ensure!(self.filter.len() <= MAX_TEXT, "the filter has more than {MAX_TEXT} octets");
-        ensure!(self.partition.len() <= MAX_TEXT, "the partitions have more than {MAX_TEXT} octets");
+        ensure!(self.filter.len() <= MAX_TEXT, "the filter has more than {MAX_TEXT} bytes");
+        ensure!(self.partition.len() <= MAX_TEXT, "the partitions have more than {MAX_TEXT} bytes");
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use dunlin::qos::{
 };
 use dunlin::{Config, Duration};
 
-/// The fragments that a datagram holds, in octets (`reliability.fragment_size`).
+/// The fragments that a datagram holds, in bytes (`reliability.fragment_size`).
 const FRAGMENTS: std::ops::RangeInclusive<u32> = 64..=65_000;
 /// So many announcements come within a lease, so that one that is lost ends nothing.
 const ANNOUNCEMENTS_IN_LEASE: i64 = 3;
@@ -147,7 +147,7 @@ pub struct Options {
     /// Loops in each coherent set
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
     pub coherent_sample_count: Option<u64>,
-    /// Add so many octets to each sample
+    /// Add so many bytes to each sample
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub additional_payload_size: Option<u32>,
     /// take() or read() rather than take_next_instance() or read_next_instance()
@@ -156,8 +156,8 @@ pub struct Options {
     /// Announce the participant every so many milliseconds; its lease is three times as long at least
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     pub periodic_announcement: Option<u64>,
-    /// Octets of a fragment, 1 to 65535; 64 to 65000 are used
-    #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u32).range(1..=65535))]
+    /// Bytes of a fragment, 1 to 65535; 64 to 65000 are used
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=65535))]
     pub datafrag_size: Option<u32>,
     /// Content filter of a subscriber, such as "shapesize <= 20"
     #[arg(long = "cft", value_name = "EXPRESSION")]
@@ -190,7 +190,7 @@ impl Options {
         Ok(config)
     }
 
-    /// Octets of a fragment, as near to what is asked for as can be.
+    /// Bytes of a fragment, as near to what is asked for as can be.
     fn fragment_size(&self) -> Option<u32> {
         self.datafrag_size.map(|size| size.clamp(*FRAGMENTS.start(), *FRAGMENTS.end()))
     }
@@ -227,7 +227,7 @@ impl Options {
         if let (Some(asked), Some(used)) = (self.datafrag_size, self.fragment_size())
             && asked != used
         {
-            warnings.push(format!("warning: fragments of {used} octets instead of {asked}"));
+            warnings.push(format!("warning: fragments of {used} bytes instead of {asked}"));
         }
         warnings
     }
