@@ -84,6 +84,12 @@ fn read_value(node: Node<'_, '_>, path: &str, draft: &mut Draft<'_>) {
     }
     let wrong = format!("{value:.100} has no counterpart");
     match (path, value.as_str()) {
+        // One or several, as releases before 0.10 have it.
+        ("Domain/General/NetworkInterfaceAddress", "auto" | "default") => {}
+        ("Domain/General/NetworkInterfaceAddress", _) => {
+            let key = "network.interfaces";
+            value.split(',').for_each(|interface| draft.want(node, key, key, interface.trim()));
+        }
         ("Domain/General/AllowMulticast", "true" | "default") => {
             draft.set_key(node, path, "network.multicast", "on")
         }

@@ -220,6 +220,21 @@ fn the_configuration_of_cyclone_dds() {
     assert_eq!(import.left_out.len(), 5, "{report}");
 }
 
+#[test]
+fn interfaces_of_older_cyclone_dds_are_imported() {
+    for (written, interfaces) in
+        [("auto", &[][..]), ("eth0", &["eth0"]), ("192.0.2.7, eth1", &["192.0.2.7", "eth1"])]
+    {
+        let text = format!(
+            "<CycloneDDS><Domain><General><NetworkInterfaceAddress>{written}</NetworkInterfaceAddress></General></Domain></CycloneDDS>"
+        );
+        let import = Import::from_xml(&text).unwrap();
+        assert!(import.left_out.is_empty(), "{:?}", import.left_out);
+        let config = Config::from_toml("i.toml", &import.toml).unwrap();
+        assert_eq!(config.network.interfaces, interfaces);
+    }
+}
+
 /// What does not go with the rest, or with our defaults, does not take the rest with it.
 #[test]
 fn keys_of_cyclone_dds_that_contradict_others_are_left_out() {
