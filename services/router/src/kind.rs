@@ -156,7 +156,7 @@ fn way(
     path.push(mark.id);
     if path.len() > MAX_HOPS {
         return Err(Why::Refused(format!(
-            "it has come through {MAX_HOPS} routers already: {}",
+            "it has come through more than {MAX_HOPS} routers: {}",
             path.join(", ")
         )));
     }

@@ -233,7 +233,7 @@ impl Cause {
             Self::NotEnabled => "NOT_ENABLED",
             Self::SameKind => "SAME_KIND",
             Self::TopicName { .. } => "TOPIC_NAME",
-            Self::IgnoredService { .. } => "ignored service",
+            Self::IgnoredService { .. } => "IGNORED_SERVICE",
             Self::Partition { .. } => "PARTITION",
             Self::TypeName { .. } => "TYPE_NAME",
             Self::TypeKey { .. } => "TYPE_KEY",

@@ -204,7 +204,7 @@ fn a_reader_does_not_match_writers_behind_an_ignored_service() {
         assert!(other.matched_subscriptions().len() == 1 && plain.matched_subscriptions().len() == 1);
         let why = b.run(|| reader.subscriber().participant().explain(&reader, own.guid().unwrap()));
         let causes: Vec<_> = why.all_causes().map(dunlin::Cause::name).collect();
-        assert_eq!(causes, ["ignored service"]);
+        assert_eq!(causes, ["IGNORED_SERVICE"]);
         Ok(())
     });
 }
