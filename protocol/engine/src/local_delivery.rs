@@ -41,7 +41,7 @@ impl ReaderSlot {
 }
 
 impl WriterSlot {
-    /// Readers have taken the change of [`write_in_process`](Self::write_in_process), or have not.
+    /// Readers have taken the change of [`write_with`](Self::write_with), or have not.
     pub fn local_delivery_done(&self, now: Now, delivery: &LocalDelivery, out: &mut Output) {
         let Some(change) = &delivery.change else { return };
         let mut guard = self.turnstile.core();

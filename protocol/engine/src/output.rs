@@ -55,7 +55,7 @@ pub struct Output {
     /// A reader would replace a sample that nobody has seen: events are told before more is taken in.
     pub(crate) pause: bool,
     /// A change for readers of this process, which get it as it is, see
-    /// [`WriterSlot::write_in_process`](crate::WriterSlot::write_in_process).
+    /// [`WriterSlot::write_with`](crate::WriterSlot::write_with).
     pub(crate) local_delivery: LocalDelivery,
     /// Writers whose new data is in the outbox although no thread has their turn, and up to which change.
     sent_by_timer: Vec<(Arc<dyn Sent>, SequenceNumber)>,
