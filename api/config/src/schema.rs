@@ -124,181 +124,180 @@ fn number(count: usize) -> u32 {
 }
 
 schema! {
-    /// The domain.
+    /// The domain that programs join.
     domain: DomainSection {
-        /// The domain of programs that name none, 0 to 232.
+        /// The domain of programs that do not name one, 0 to 232.
         id: u32 = 0;
-        /// Only participants with the same tag see each other.
+        /// Only participants with the same tag discover each other.
         tag: String = String::new();
     }
-    /// How participants find each other.
+    /// How participants discover each other.
     discovery: DiscoverySection {
-        /// Hosts to announce to besides the multicast group: "host", "address", "host:port" or "[address]:port".
-        /// Without a port, the first ten participants of the host. With "tcp://" in front they are reached over TCP: then
-        /// without a port the first four.
+        /// Hosts to announce this participant to, besides the multicast group: "host", "address", "host:port" or "[address]:port".
+        /// Without a port, Dunlin announces to the first ten participants of the host. "tcp://" in front selects TCP; without a port
+        /// Dunlin then connects to the first four participants.
         peers: Vec<String> = Vec::new();
-        /// Who tells participants of each other, see `docs/architectures.md`: "decentralised" nobody, they announce themselves to
-        /// multicast groups and `peers`; "centralised" the `servers`, and nothing is sent to groups; "federated" the daemon of this host,
-        /// through which all data goes too: then `network`, but for its message size, and `peers` are the affair of the daemon.
+        /// Who introduces participants to each other, see `docs/architectures.md`. "decentralised": nobody; they announce themselves to
+        /// multicast groups and `peers`. "centralised": the `servers`; nothing is sent to groups. "federated": the daemon of this host,
+        /// which also forwards all data. Then only the daemon uses `peers` and the section `network`, except `network.max_message_size`.
         architecture: Architecture = Architecture::Decentralised;
-        /// Discovery servers of "centralised", all of them: "udp://host:port", or "host" for the port of `dunlin server`. Any one that
-        /// runs is enough.
+        /// All discovery servers of "centralised": "udp://host:port", or "host" for the port of `dunlin server`. One server that runs is
+        /// enough.
         servers: Vec<String> = Vec::new();
-        /// Of whom the servers tell: "topics" of those who write what is read here, or read what is written; "everything" of all, as
-        /// tools need it.
+        /// Which participants the servers introduce. "topics": those that write a topic that is read here, or read one that is written
+        /// here. "everything": all participants, as tools need.
         interest: Interest = Interest::Topics;
-        /// This participant is a discovery server, as `dunlin server` makes one: it introduces to each other those that have it among
-        /// their `servers`, and nothing is sent to groups.
+        /// Make this participant a discovery server, as `dunlin server` does. It introduces the participants that list it in their
+        /// `servers` to each other, and sends nothing to groups.
         server: bool = false;
-        /// Time between announcements; shorter than the lease.
+        /// Time between two announcements of this participant; shorter than the lease.
         announcement_period: Duration = driver().announcement_period;
-        /// How long others keep this participant without a sign of life; 100ms or more.
+        /// How long other participants remember this one without a sign of life; 100ms or more.
         lease_duration: Duration = driver().lease_duration;
         /// Announce the name of this host, the process id and the name of the program's file, as properties of the
         /// participant, for tools such as dunlin ls. On an untrusted network, turn it off.
         announce_process: bool = true;
-        /// Announce the user, and the folder of the program's file, too. Without announce_process neither is announced.
+        /// Also announce the user, and the folder of the program's file. Needs announce_process.
         announce_process_in_full: bool = false;
     }
     /// The daemon of a host, for `discovery.architecture` "federated".
     daemon: DaemonSection {
-        /// Where programs reach it: "host", "address", "host:port" or "[address]:port". Without a port, that of participant 119 of the
-        /// domain; empty is this host, over loopback.
+        /// The address at which programs reach the daemon: "host", "address", "host:port" or "[address]:port". The default port is that of
+        /// participant 119 of the domain. Empty: this host, over loopback.
         address: String = String::new();
-        /// What a program does that starts while no daemon is there: "wait" for it, or go on as "decentralised".
+        /// What a program does if no daemon runs when it starts: "wait" for it, or continue as "decentralised".
         absent: Absent = Absent::Wait;
-        /// Which writers send to other hosts themselves, and not by way of the daemon: "never" one, those that "asked" with
-        /// `DataWriterQos::direct_write`, or "always". Unless it is "never", the program has a socket in the network, on the interfaces of
-        /// `network`. What is sent directly knows nothing of `bands` and limits.
+        /// Which writers send to other hosts themselves instead of through the daemon: "never" any, only those that "asked" for it with
+        /// `DataWriterQos::direct_write`, or "always" all. Except with "never", the program has a socket in the network, on the interfaces
+        /// of `network`. Bands and limits of the daemon do not apply to data that is sent directly.
         direct_write: DirectWrite = DirectWrite::Never;
-        /// This participant is the daemon of its host, as `dunlin daemon` makes one: it speaks for the programs there.
+        /// Make this participant the daemon of its host, as `dunlin daemon` does.
         run: bool = false;
-        /// Addresses of programs of the daemon besides those of its host, as of containers.
+        /// Addresses of programs that the daemon serves besides those of its own host, for example of containers.
         applications: Vec<String> = Vec::new();
-        /// Most participants of this host for which the daemon speaks.
+        /// How many participants the daemon serves at most.
         max_applications: u32 = 256;
-        /// Most data of each of them, and what it may send at once: so much as in a second. More is dropped, which reliable writers repair.
+        /// Limit of the data of each program. After a pause a program may send the data of one second at once. The daemon drops data above
+        /// the limit, which reliable writers repair.
         application_rate: Switch<Rate> = Switch::Off;
-        /// How long a message to the daemon of another host waits for others that go there too; 0 sends each at once.
+        /// How long a message to the daemon of another host waits for other messages to the same daemon; 0s sends each at once.
         bundle_delay: Duration = Duration::ZERO;
-        /// Most that leaves for other hosts in all, with the headers of IP and UDP: somewhat less than the line carries. What has to wait
-        /// waits in the daemon, in `bands`.
+        /// Limit of all data to other hosts together, with IP and UDP headers. Set it slightly below the speed of the link. Data above the
+        /// limit waits in the daemon, in `bands`.
         network_rate: Switch<Rate> = Switch::Off;
-        /// Most that leaves for each address and port of other hosts.
+        /// Limit of the data to each address and port of other hosts.
         destination_rate: Switch<Rate> = Switch::Off;
-        /// Bytes that may leave at once after a pause, of each limit; "auto" is 5ms of its rate, at least 3kB.
+        /// Bytes that may leave at once after a pause, for each limit; "auto" is 5ms of the rate, at least 3kB.
         burst: Auto<Size> = Auto::Auto;
-        /// Bands of TRANSPORT_PRIORITY, eight at most, each from a priority up to the next one: ["0 rate=20Mbit/s dscp=8", "40 queue=256KiB"].
-        /// Data of a higher band leaves before what waits in lower ones. A band may have a `rate` with its `burst`; the `queue` of bytes that may
-        /// wait, 4MiB unless said; and the `dscp` of its datagrams, the priority itself unless said. What a full queue has no room for is
-        /// dropped and counted; reliable writers repair it. None is one band for all.
+        /// At most eight bands of TRANSPORT_PRIORITY, in rising order. Each begins at a priority and ends below the next band:
+        /// ["0 rate=20Mbit/s dscp=8", "40 queue=256KiB"]. Data of a higher band leaves first. A band may have a `rate` with a `burst`;
+        /// a `queue`, the bytes that may wait, default 4MiB; and a `dscp` for its datagrams, default the priority itself. If a queue is
+        /// full, the daemon drops and counts further data, which reliable writers repair. An empty list is one band for all data.
         bands: Bands = Bands::default();
     }
     /// Sockets and interfaces.
     network: NetworkSection {
-        /// Use UDP. Without it, use TCP: `tcp.enabled`.
+        /// Use UDP. To turn it off, turn on `tcp.enabled`.
         udp: bool = driver().use_udp;
-        /// Interfaces to use: names, beginnings of names followed by "*", or addresses. Empty: all that are up and
-        /// not loopback, or loopback if there is no other.
+        /// Interfaces to use: names, beginnings of names followed by "*", or addresses. Empty: all interfaces that are up, except
+        /// loopback; loopback if there is no other.
         interfaces: Vec<String> = Vec::new();
         /// Use IPv4.
         ipv4: bool = udp().ipv4;
         /// Use IPv6.
         ipv6: bool = udp().ipv6;
-        /// What multicast is used for: "on" for discovery and data, "spdp" for discovery alone, "off" for nothing that
-        /// leaves the host.
+        /// What multicast is used for: "on" for discovery and data, "spdp" only for discovery of participants, "off" for nothing
+        /// that leaves the host.
         multicast: Multicast = Multicast::On;
         /// The multicast group of IPv4.
         multicast_group_v4: Ipv4Addr = udp().group_v4;
         /// The multicast group of IPv6.
         multicast_group_v6: Ipv6Addr = udp().group_v6;
-        /// Networks a multicast or broadcast datagram may cross: 1 stays in this one.
+        /// How many networks a multicast or broadcast datagram may cross; 1: it stays in the local network.
         multicast_ttl: u8 = udp().multicast_ttl;
-        /// Broadcast addresses of IPv4, four at most, to announce to where multicast is not available: "192.0.2.255" of a network,
-        /// or "255.255.255.255" for those of all interfaces. Only with multicast "off". Others are not told of them.
+        /// Up to four IPv4 broadcast addresses, for networks without multicast: "192.0.2.255" of a network, or "255.255.255.255" for
+        /// all interfaces. Needs multicast "off". Participants do not announce these addresses.
         broadcast: Vec<String> = Vec::new();
-        /// Send data for several readers there too. All participants of the domain must have the same addresses then.
+        /// Also broadcast data for several readers. Needs the same `broadcast` addresses in all participants of the domain.
         broadcast_data: bool = udp().broadcast_data;
-        /// Which pair of well-known ports to take: "auto" for the lowest that is free, a number from 0 to 119 for that
-        /// one, "ephemeral" for any free ports.
+        /// Which pair of well-known ports to use: "auto" for the lowest free pair, a number from 0 to 119 for a certain pair, or
+        /// "ephemeral" for any free ports.
         participant_index: ParticipantIndex = ParticipantIndex::Auto;
-        /// Kernel buffer of each receiving socket; "auto" takes what the kernel gives, up to 4MiB.
+        /// Kernel buffer of each receiving socket; "auto" requests 4MiB, of which the kernel may give less.
         receive_buffer: Auto<Size> = Auto::Auto;
-        /// Kernel buffer of the sending socket; "auto" leaves the kernel's own size. A larger one weakens the
-        /// back-pressure of a slow link on reliable writers.
+        /// Kernel buffer of the sending socket; "auto" keeps the kernel's default. A larger buffer weakens the back-pressure of a slow
+        /// link on reliable writers.
         send_buffer: Auto<Size> = Auto::Auto;
-        /// Largest datagram, 1KiB to 65507B. "auto" is 1472B, or less where an interface carries less, and for samples
-        /// that need more as much as the way carries within this host: up to 65000B. Between hosts nobody knows what switches
-        /// and interfaces there carry: where all take jumbo frames, say "8972B". One that an interface does not carry is fragmented by IP;
-        /// "auto" does that for large samples too, up to 43 frames each, on lines below 320 Mbit/s that lose next to nothing, see
-        /// docs/loss-recovery.md.
+        /// Largest datagram, 1KiB to 65507B. "auto" is 1472B, or less on an interface that carries less. For larger samples within this
+        /// host, "auto" is the largest size that the path carries, up to 65000B. Between hosts Dunlin cannot know what switches carry: if
+        /// all take jumbo frames, set "8972B". IP fragments a datagram that is too long for an interface. On links below 320 Mbit/s with
+        /// hardly any loss, "auto" uses that for large samples, with up to 43 frames each, see docs/loss-recovery.md.
         max_message_size: Auto<Size> = Auto::Auto;
-        /// Hand runs of datagrams to the kernel in one call, where it can do that.
+        /// Give several datagrams to the kernel in one call, if the kernel supports it.
         segmentation_offload: bool = udp().segmentation_offload;
-        /// Take runs of datagrams from the kernel in one call, where it can do that.
+        /// Take several datagrams from the kernel in one call, if the kernel supports it.
         receive_offload: bool = udp().receive_offload;
-        /// Time between looks at the interfaces of the host.
+        /// Time between two checks for new or changed interfaces of the host.
         interface_poll: Duration = driver().interface_poll.into();
     }
-    /// Connections of TCP, for networks that let no UDP pass, see `docs/tcp.md`. Nobody is found over TCP but by
+    /// TCP connections, for networks that block UDP, see `docs/tcp.md`. Over TCP, participants find each other only through
     /// `discovery.peers`. Interfaces and IP versions are those of `network`.
     tcp: TcpSection {
-        /// Use it.
+        /// Use TCP.
         enabled: bool = false;
-        /// The port that others connect to: "auto" for the lowest well-known one that is free, "off" for none. Then this end
-        /// connects to others, and they answer on its connections.
+        /// The port that others connect to: "auto" for the lowest free well-known port, "off" for none. With "off" this participant
+        /// connects to others, and they answer over its connections.
         port: TcpPort = TcpPort::Auto;
-        /// Most connections; one more pushes out one of the address that has most of them.
+        /// How many connections there may be. A further connection replaces one of the address that has most connections.
         max_connections: u32 = number(TcpConfig::default().max_connections);
     }
-    /// TLS 1.3 below TCP, see `docs/tcp.md`. Files are in PEM format. Needs the feature "tls" of the crate.
+    /// TLS 1.3 for TCP, see `docs/tcp.md`. Files are in PEM format. Needs the feature "tls" of the crate.
     tls: TlsSection {
-        /// Encrypt all connections of TCP.
+        /// Encrypt all TCP connections.
         enabled: bool = false;
-        /// The file with the certificate of this end, followed by those that lead to the authority.
+        /// The file with the certificate of this participant, followed by the intermediate certificates up to the authority.
         certificate: String = String::new();
         /// The file with its private key, without a password.
         key: String = String::new();
-        /// The file with the authorities whose certificates are trusted.
+        /// The file with the certificates of the trusted authorities.
         authorities: String = String::new();
-        /// The name that certificates of others must have; empty: the address that is connected to.
+        /// The name that the certificates of others must contain; empty: the address that this participant connects to.
         server_name: String = String::new();
-        /// Demand a certificate of one of the authorities from those who connect, too.
+        /// Also require a certificate from those who connect to this participant, issued by one of the authorities.
         client_certificates: bool = false;
     }
-    /// Shared memory with other processes of the host, see `docs/shared-memory.md`. Discovery stays on the network; data
-    /// takes the network wherever shared memory does not work.
+    /// Shared memory with other processes of the host, see `docs/shared-memory.md`. Discovery always uses the network. Data uses the
+    /// network if shared memory does not work.
     shared_memory: SharedMemorySection {
-        /// Use it where it works.
+        /// Use shared memory if it works.
         enabled: bool = driver().shared_memory.enabled;
-        /// Folder of its files, in a file system in memory. Processes with the same folder share memory, also from
-        /// different containers.
+        /// Folder of its files, in a file system in memory. Processes with the same folder share memory, also from different
+        /// containers.
         directory: String = driver().shared_memory.directory.display().to_string();
-        /// Memory for what is in flight to one receiving process, once it gets large samples, and at most 1MiB before: a
-        /// power of two from 256KiB to 256MiB. It grows for samples that are longer than half of it, to eight times as
-        /// much or 32MiB.
+        /// Memory for data in flight to one receiving process, after the first large sample; before that at most 1MiB. A power of two
+        /// from 256KiB to 256MiB. For samples longer than half of it, it grows up to eight times as much, but not beyond 32MiB.
         ring_size: Size = Size(driver().shared_memory.ring_size.into());
-        /// Who may use the files, and whose files are used: "user" the same user alone, "group" the same group,
-        /// "everyone" all who can reach the folder. Whoever may use them can end this process by cutting them short.
+        /// Who may use the files of this process, and whose files it uses: "user" only the same user, "group" the same group,
+        /// "everyone" all who can reach the folder. Anyone with access can end this process by truncating its files.
         access: Access = Access::User;
-        /// Hand data to other participants of this process on the thread that writes, without socket or thread between. Only
-        /// while shared memory is used, and neither a capture file nor faults are asked for.
+        /// Deliver data to other participants of this process on the writing thread, without a socket or another thread. Works only
+        /// if shared memory is in use, and with neither a capture file nor faults.
         in_process: bool = driver().in_process;
     }
     /// How the threads that receive user data wait and run; `docs/waiting.md` says what each choice costs. Participants of a
-    /// process with different choices have sockets and threads of their own.
+    /// process with different settings here have separate sockets and threads.
     receive: ReceiveSection {
-        /// While nothing arrives: "blocking" sleeps, "polling" looks again and again and takes a core,
-        /// "adaptive" looks for a moment where the next datagram is about to come, and sleeps otherwise.
+        /// What a thread does if nothing arrives. "blocking": it sleeps. "polling": it checks continuously and occupies a core.
+        /// "adaptive": it checks for a moment if the next datagram is about to come, and sleeps otherwise.
         waiting: Waiting = Waiting::Adaptive;
-        /// Longest time that "adaptive" looks for one datagram; twice as long after a sleep.
+        /// Longest time that "adaptive" checks for one datagram; twice as long after a sleep.
         spin: Duration = driver().receive.spin.into();
-        /// The processor that the thread for unicast data runs on.
+        /// The processor on which the thread for unicast data runs.
         cpu: Switch<u32> = Switch::Off;
         /// Real-time priority (SCHED_FIFO, 1 to 99) of the thread for unicast data.
         priority: Switch<u32> = Switch::Off;
     }
-    /// Constants of the well-known ports (RTPS 2.5 §9.6.2): all participants of a domain must agree.
+    /// Constants of the well-known ports (RTPS 2.5 §9.6.2). All participants of a domain need the same ones.
     ports: PortsSection {
         /// PB, the first port of domain 0.
         base: u16 = ports().base;
@@ -306,165 +305,164 @@ schema! {
         domain_gain: u16 = ports().domain_gain;
         /// PG, ports for each participant.
         participant_gain: u16 = ports().participant_gain;
-        /// d0, discovery multicast.
+        /// d0, offset of the port for discovery multicast.
         d0: u16 = ports().d0;
-        /// d1, discovery unicast.
+        /// d1, offset of the port for discovery unicast.
         d1: u16 = ports().d1;
-        /// d2, user multicast.
+        /// d2, offset of the port for user multicast.
         d2: u16 = ports().d2;
-        /// d3, user unicast.
+        /// d3, offset of the port for user unicast.
         d3: u16 = ports().d3;
     }
     /// The reliable protocol (RTPS 2.5 §8.4).
     reliability: ReliabilitySection {
-        /// Time from unacknowledged data to the first heartbeat of its own.
+        /// How long data may be unacknowledged before the writer sends a separate heartbeat.
         heartbeat_period: Duration = tuning().heartbeat_period;
-        /// Longest time between heartbeats while something is unacknowledged.
+        /// Longest time between two heartbeats while data is unacknowledged.
         heartbeat_max_period: Duration = tuning().heartbeat_max_period;
-        /// Time from a heartbeat that wants an answer to the answer.
+        /// How long a reader waits before it answers a heartbeat that requires an answer.
         heartbeat_response_delay: Duration = tuning().heartbeat_response_delay;
-        /// Time from a request to its repair.
+        /// How long a writer waits before it repairs a requested sample.
         nack_response_delay: Duration = tuning().nack_response_delay;
-        /// A sample repaired this recently is not repaired again for the same reader.
+        /// A writer does not repair a sample again for the same reader within this time.
         nack_suppression: Duration = tuning().nack_suppression;
-        /// Repairs sent in one go; the rest follows.
+        /// How many bytes of repairs a writer sends at once; the rest follows.
         repair_budget: Size = size(tuning().repair_budget_per_event);
         /// Payload of a fragment of a large sample, up to 65000B; "auto" fills the largest datagram.
         fragment_size: Auto<Size> = Auto::Auto;
-        /// Rate at which each writer sends at most.
+        /// Limit of the rate at which each writer sends.
         pacing_rate: Switch<Rate> = Switch::Off;
-        /// What a paced writer may send at once after a pause.
+        /// Bytes that a writer with a pacing_rate may send at once after a pause.
         pacing_burst: Size = Size(64 << 10);
-        /// Most new data of each writer in flight to reliable Dunlin readers that have not confirmed it; "0B": no bound.
-        /// "127KiB" fits into a receive buffer of the usual 208KiB.
+        /// Limit of new data of each writer in flight to reliable Dunlin readers that have not confirmed it; "0B": no limit.
+        /// "127KiB" fits into the usual receive buffer of 208KiB.
         send_window: Size = size(tuning().window);
-        /// What send_window grows to at most for a reader on this host whose receive buffer has the room; "0B" keeps
-        /// send_window as it is.
+        /// How far send_window may grow for a reader on this host whose receive buffer has room; "0B": it does not grow.
         send_window_limit: Size = size(tuning().window_limit);
         /// How long a writer with a full window waits for a reader that does not answer.
         send_window_patience: Duration = tuning().window_patience;
-        /// A reliable reader that answers a writer nothing for so long is inactive: no write waits for it, and a full history
-        /// releases what all others have acknowledged, see docs/slow-readers.md; "0s" and "infinite": never.
+        /// A reliable reader that does not answer a writer for this time is inactive: no write waits for it, and a full history
+        /// drops what all other readers have acknowledged, see docs/slow-readers.md. "0s" and "infinite": never.
         inactive_after: Duration = tuning().inactive_after;
-        /// Samples that a KEEP_ALL writer keeps for inactive readers at most, if its RESOURCE_LIMITS do not say less.
+        /// How many samples a KEEP_ALL writer keeps for inactive readers, if its RESOURCE_LIMITS do not set a lower limit.
         inactive_backlog: u32 = number(tuning().inactive_backlog);
-        /// Samples that the readers of a KEEP_ALL writer have not acknowledged, in bytes, above which a write waits, as long as
-        /// max_blocking_time lets it; then it is done all the same. Two samples, and twice what may be under way, are always
-        /// below it. "0B": no write waits for that.
+        /// If the readers of a KEEP_ALL writer have more bytes of samples than this to acknowledge, a write waits, at most for
+        /// max_blocking_time. Then the sample is written anyway. Two samples, and twice the data that may be in flight, are always
+        /// allowed. "0B": no write waits for this. See docs/slow-readers.md.
         high_water: Size = size(tuning().high_water);
-        /// Partly received samples of each reader.
+        /// Bytes of partly received samples that each reader keeps.
         max_reassembly: Size = size(tuning().max_reassembly_bytes);
-        /// Partly received samples of each remote writer; a larger sample is never received.
+        /// Bytes of partly received samples that a reader keeps of each remote writer. It never receives a larger sample.
         max_reassembly_per_writer: Size = size(tuning().max_reassembly_bytes_per_writer);
-        /// Samples of each remote writer that wait for the ones before them, in bytes.
+        /// Bytes of samples of each remote writer that wait at a reader for earlier samples.
         max_out_of_order: Size = size(tuning().max_out_of_order_bytes);
-        /// Samples of all remote writers together that wait at one reader for the ones before them, in bytes.
+        /// Bytes of samples of all remote writers together that wait at a reader for earlier samples.
         max_out_of_order_total: Size = size(tuning().max_out_of_order_bytes_total);
-        /// Samples of each remote writer that wait for the ones before them.
+        /// Number of samples of each remote writer that wait at a reader for earlier samples.
         max_out_of_order_samples: u32 = number(tuning().max_out_of_order_samples);
     }
-    /// Several samples in one datagram, several datagrams in one system call. A writer with a LATENCY_BUDGET lets samples
-    /// wait that long at most.
+    /// Several samples in one datagram, and several datagrams in one system call. A sample waits at most for the LATENCY_BUDGET of
+    /// its writer.
     batching: BatchingSection {
-        /// How long a sample may wait for others although its writer has no LATENCY_BUDGET, when it was written in a
-        /// burst: right behind several others. "0s" sends every sample at once.
+        /// How long a sample in a burst may wait for others if its writer has no LATENCY_BUDGET. A burst is several samples in quick
+        /// succession. "0s" sends every sample at once.
         burst_delay: Duration = tuning().burst_delay;
-        /// Samples of one writer that may wait, in bytes: at this size they leave.
+        /// Bytes of samples of one writer that may wait. At this size they are sent.
         max_size: Size = size(tuning().batch_octets);
     }
     /// Filters of readers, see `docs/filters.md`.
     filters: FiltersSection {
-        /// Writers evaluate the content filters of their readers (of other vendors' readers those of reliable ones that every
-        /// vendor evaluates alike), and send them nothing that these would drop.
+        /// Writers evaluate the content filters of their readers, and do not send samples that these would reject. Of other vendors'
+        /// readers, writers evaluate only those that are reliable and have a filter that every vendor evaluates alike.
         at_writer: bool = tuning().filter_at_writer;
     }
-    /// Samples for those who join later.
+    /// Samples for readers that join later.
     durability: DurabilitySection {
-        /// What becomes of DURABILITY transient and persistent without a durability service: "refuse" such endpoints, or
-        /// treat them as "local": their writers keep samples as with transient-local, as long as they exist.
+        /// What to do with transient and persistent DURABILITY if there is no durability service. "refuse": such endpoints cannot be
+        /// created. "local": the writer itself keeps the samples as long as it exists, as with transient-local.
         without_service: WithoutService = WithoutService::Refuse;
     }
-    /// What remote participants may make this one remember.
+    /// Limits of what remote participants may make this participant remember.
     quotas: QuotasSection {
-        /// How far ahead of this host's clock a source timestamp may be for readers that order BY_SOURCE_TIMESTAMP. A sample that
-        /// is further ahead is lost, as it would hide all others of its instance until then; "infinite": none is.
+        /// How far a source timestamp may be ahead of this host's clock, for readers that order BY_SOURCE_TIMESTAMP. A sample that is
+        /// further ahead is lost, because it would hide all other samples of its instance until then. "infinite": no limit.
         timestamp_tolerance: Duration = tuning().timestamp_tolerance;
-        /// Instances that writers of other participants may make a reader keep whose RESOURCE_LIMITS do not limit them. A sample of one
-        /// more is rejected.
+        /// Instances of remote writers that a reader keeps if its RESOURCE_LIMITS do not limit instances. Samples of further instances
+        /// are rejected.
         max_instances: u32 = number(tuning().max_instances);
-        /// Samples and keys that writers of other participants may make all readers keep whose RESOURCE_LIMITS do not limit samples.
-        /// What is more is rejected until some are taken.
+        /// Bytes of samples and keys of remote writers that all readers together keep if their RESOURCE_LIMITS do not limit samples.
+        /// Further samples are rejected until some are taken.
         max_samples_octets: Size = size(tuning().max_samples_octets);
         /// Remote participants.
         max_participants: u32 = number(quotas().max_participants);
-        /// Remote participants that have not shown yet that they receive where they say. The oldest gives way to another.
+        /// Remote participants that have not yet proved that they receive at their announced addresses. A further one replaces the oldest.
         max_unverified: u32 = number(quotas().max_unverified);
-        /// Remote participants of one source address that have not shown yet that they receive where they say.
+        /// The same for one source address.
         max_unverified_per_source: u32 = number(quotas().max_unverified_per_source);
         /// Writers and readers of all remote participants.
         max_endpoints: u32 = number(quotas().max_endpoints);
-        /// Writers and readers of one remote participant.
+        /// Writers and readers of each remote participant.
         max_endpoints_per_participant: u32 = number(quotas().max_endpoints_per_participant);
-        /// Announcements of all remote participants and their endpoints.
+        /// Bytes of announcements of all remote participants and their endpoints.
         max_octets: Size = size(quotas().max_octets);
-        /// Announcements of one remote participant and its endpoints.
+        /// Bytes of announcements of each remote participant and its endpoints.
         max_octets_per_participant: Size = size(quotas().max_octets_per_participant);
-        /// One USER_DATA, TOPIC_DATA or GROUP_DATA.
+        /// Bytes of one USER_DATA, TOPIC_DATA or GROUP_DATA.
         max_opaque: Size = size(quotas().max_opaque_octets);
-        /// Type information of one endpoint.
+        /// Bytes of type information of one endpoint.
         max_type: Size = size(quotas().max_type_octets);
-        /// Largest type object that is sent to others, or those of types that depend on each other; larger types match by name. Who
-        /// learns it needs `max_reassembly_per_participant` for it.
+        /// Largest type object, or set of mutually dependent type objects, that Dunlin sends. Larger types match by name. A participant
+        /// that requests it needs a `max_reassembly_per_participant` of this size.
         max_told_type: Size = size(quotas().max_told_type_octets);
-        /// Type objects learnt from all remote participants.
+        /// Bytes of type objects of all remote participants.
         max_type_objects: Size = size(quotas().max_type_object_octets);
-        /// Type objects learnt from one remote participant.
+        /// Bytes of type objects of each remote participant.
         max_type_objects_per_participant: Size = size(quotas().max_type_object_octets_per_participant);
-        /// One name of a topic, type, entity or partition.
+        /// Bytes of one name of a topic, type, entity or partition.
         max_string: Size = size(quotas().max_string_octets);
-        /// Names of one PARTITION.
+        /// Names in one PARTITION.
         max_partitions: u32 = number(quotas().max_partitions);
-        /// Announcements received in part, at each of the three built-in readers.
+        /// Bytes of partly received announcements, at each of the three built-in readers.
         max_reassembly: Size = size(quotas().max_reassembly_octets);
-        /// Announcements of one remote participant that were received in part.
+        /// Bytes of partly received announcements of each remote participant.
         max_reassembly_per_participant: Size = size(quotas().max_reassembly_octets_per_participant);
-        /// Announcements that wait for the ones before them, at each of the three built-in readers.
+        /// Bytes of announcements that wait for earlier ones, at each of the three built-in readers.
         max_out_of_order: Size = size(quotas().max_out_of_order_octets);
-        /// Announcements of one remote participant that wait for the ones before them.
+        /// Bytes of announcements of each remote participant that wait for earlier ones.
         max_out_of_order_per_participant: Size = size(quotas().max_out_of_order_octets_per_participant);
         /// Locators in one list.
         max_locators: u32 = number(quotas().max_locators);
         /// Properties of one participant or endpoint.
         max_properties: u32 = number(quotas().max_properties);
-        /// Send data to addresses that a participant names for it although they are none of those that it names for
-        /// discovery. It shows that it receives at the latter only, so the others may be those of a victim.
+        /// Send data to addresses that a participant announces only for data, and not for discovery. A participant proves only that it
+        /// receives at its addresses for discovery, so other addresses may be those of a victim.
         foreign_locators: bool = quotas().foreign_locators;
-        /// Send nothing to a new place of a participant, and drop what comes in its name from there, until it has answered there.
-        /// Without it an announcement alone moves a participant, and anybody may speak in its name.
+        /// Send nothing to a new address of a participant, and drop messages in its name from there, until it has answered from there.
+        /// If this is off, an announcement alone moves a participant, and anybody can speak in its name.
         verify_places: bool = quotas().verify_places;
     }
     /// Types of topics (DDS-XTypes), see `docs/xtypes.md`.
     types: TypesSection {
-        /// Announce them with every writer and reader, tell them to participants that ask, and compare them with those of
-        /// others member by member. Without it types are compared by name.
+        /// Announce types with every writer and reader, send them to participants that request them, and compare them with the types of
+        /// others member by member. If this is off, types are compared by name.
         announce: bool = true;
     }
-    /// Counters for others, see `docs/statistics.md`.
+    /// Counters for other participants, see `docs/statistics.md`.
     statistics: StatisticsSection {
         /// Publish the counters of this participant and its endpoints while another participant subscribes to the topic
-        /// DunlinStatistics, as dunlin top does. Nothing is announced or sent while nobody does.
+        /// DunlinStatistics, as dunlin top does. Without a subscriber nothing is announced or sent.
         enabled: bool = true;
-        /// Time between two samples of each, 100ms to 1h.
+        /// Time between two samples of each counter set, 100ms to 1h.
         period: Duration = Duration::from_secs(1);
     }
-    /// For finding out what goes wrong.
+    /// For troubleshooting.
     debug: DebugSection {
         /// File that gets a copy of all traffic for Wireshark or tshark; empty for none.
         pcap: String = String::new();
-        /// Size at which that copy ends.
+        /// Size at which the copy ends.
         pcap_limit: Size = Size(driver().pcap_max_octets);
     }
-    /// Faults to inject into what is sent. For tests only: leave it alone in production.
+    /// Faults to inject into sent datagrams. For tests only: do not use it in production.
     fault: FaultSection {
         /// The same seed gives the same faults.
         seed: u64 = 0;
@@ -472,17 +470,17 @@ schema! {
         loss: Share = Share(0);
         /// Share of datagrams sent twice.
         duplicate: Share = Share(0);
-        /// Share of datagrams held back up to 2ms, so that others overtake them.
+        /// Share of datagrams held back for up to 2ms, so that others overtake them.
         reorder: Share = Share(0);
-        /// Added to every datagram.
+        /// Delay added to every datagram.
         delay: Duration = Duration::ZERO;
-        /// Up to this much more.
+        /// Additional delay of each datagram, random, up to this time.
         jitter: Duration = Duration::ZERO;
     }
-    /// What is logged. A program that sets up its own subscriber of tracing decides for itself.
+    /// What is logged. If a program sets up its own tracing subscriber, that subscriber decides instead.
     logging: LoggingSection {
-        /// Print it on standard error, one line each, in a program that has set up no subscriber of tracing. It holds for
-        /// the process, as the participant made last has it; in a simulation nothing is printed.
+        /// Print the log on standard error, one line for each event, if the program has not set up a tracing subscriber. The setting of
+        /// the newest participant holds for the whole process. In a simulation nothing is printed.
         standard_error: bool = true;
         /// Level ("error", "warn", "info", "debug", "trace") or list of targets with levels.
         filter: String = "warn".into();
