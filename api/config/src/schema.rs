@@ -248,7 +248,7 @@ schema! {
         /// The port that others connect to: "auto" for the lowest free well-known port, "off" for none. With "off" this participant
         /// connects to others, and they answer over its connections.
         port: TcpPort = TcpPort::Auto;
-        /// How many connections there may be. A further connection replaces one of the address that has most connections.
+        /// Limit of the number of connections. A further connection replaces one of the address that has most connections.
         max_connections: u32 = number(TcpConfig::default().max_connections);
     }
     /// TLS 1.3 for TCP, see `docs/tcp.md`. Files are in PEM format. Needs the feature "tls" of the crate.
@@ -397,7 +397,7 @@ schema! {
         max_participants: u32 = number(quotas().max_participants);
         /// Remote participants that have not yet proved that they receive at their announced addresses. A further one replaces the oldest.
         max_unverified: u32 = number(quotas().max_unverified);
-        /// The same for one source address.
+        /// Unverified remote participants of one source address. A further one replaces the oldest of that address.
         max_unverified_per_source: u32 = number(quotas().max_unverified_per_source);
         /// Writers and readers of all remote participants.
         max_endpoints: u32 = number(quotas().max_endpoints);
