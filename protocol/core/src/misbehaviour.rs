@@ -63,7 +63,7 @@ misbehaviours! {
     LastNumber false "LAST_NUMBER" "writes the last sequence number that there is",
     /// Fragments of one change differ in the size of the change or of its fragments (§8.3.8.3).
     ContradictoryFragments false "CONTRADICTORY_FRAGMENTS" "sends fragments that contradict each other",
-    /// A change in fragments is larger than the reader puts together (`limits` of the configuration).
+    /// A change in fragments is larger than the reader puts together (`reliability.max_reassembly_per_writer`).
     TooLarge false "TOO_LARGE" "sends samples that are larger than readers put together",
     /// A change came so far ahead, or so many were in parts, that there is no room for it until others have come.
     NoRoom true "NO_ROOM" "sends changes further ahead than there is room for",

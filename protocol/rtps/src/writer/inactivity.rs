@@ -5,8 +5,8 @@
 //! answers, but asks for the same again and again for so long although it is sent that. To one that is silent nothing
 //! but a HEARTBEAT of its own is sent, ever less often, and when the history is full the oldest change that all others
 //! have acknowledged is released. A reader that answers again gets all that is left, and new data; a HEARTBEAT tells it
-//! what is gone, which it counts as lost. Until it has caught up with half of the history it is still not waited for:
-//! else the writer would have to wait for its repairs.
+//! what is gone, which it counts as lost. Until it has acknowledged everything that had been sent when it answered, it is still not
+//! waited for: else the writer would have to wait for its repairs.
 
 use alloc::vec::Vec;
 
