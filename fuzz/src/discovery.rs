@@ -13,8 +13,8 @@ use dunlin_discovery::{
 };
 use dunlin_qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicData};
 use dunlin_wire::{
-    DataSpec, Endianness, Message, MessageBuilder, ParameterListBuilder, PayloadSpec, ReceiverState,
-    Submessage, pid,
+    DataSpec, Endianness, Heartbeat, Message, MessageBuilder, ParameterListBuilder, PayloadSpec,
+    ReceiverState, Submessage, pid,
 };
 use dunlin_xtypes::lookup::{
     TypeLibrary, instance_name,
@@ -172,11 +172,22 @@ struct Event {
     datagram: Option<SharedBytes>,
 }
 
-/// What happened to the victim until it knew its peer, and the next numbers of the peer's writers.
+/// What happened to the victim until it knew its peer, and what the peer's writers have said last.
 struct RecordedDiscovery {
     events: Vec<Event>,
-    next: [SequenceNumber; 3],
+    said: [Said; 3],
 }
+
+/// What a reliable writer of the peer has said.
+#[derive(Clone, Copy)]
+struct Said {
+    /// The number of its next change.
+    next: SequenceNumber,
+    /// The count of its last HEARTBEAT.
+    count: i32,
+}
+
+const NOTHING: Said = Said { next: SequenceNumber::FIRST, count: 0 };
 
 thread_local! {
     static RECORDED_DISCOVERY: RecordedDiscovery = record_discovery();
@@ -187,8 +198,8 @@ struct Victim {
     discovery: Discovery,
     out: Outbox,
     effects: Vec<DiscoveryEffect>,
-    next: [SequenceNumber; 3],
-    next_about_types: [SequenceNumber; 2],
+    said: [Said; 3],
+    said_about_types: [Said; 2],
 }
 
 fn config(name: u8) -> DiscoveryConfig {
@@ -220,8 +231,8 @@ impl Victim {
             discovery,
             out: Outbox::new(),
             effects: Vec::new(),
-            next: [SequenceNumber::FIRST; 3],
-            next_about_types: [SequenceNumber::FIRST; 2],
+            said: [NOTHING; 3],
+            said_about_types: [NOTHING; 2],
         };
         victim.discovery.start(now, &mut victim.out);
         victim
@@ -269,7 +280,7 @@ impl Victim {
             for event in &recorded.events {
                 victim.apply(event);
             }
-            victim.next = recorded.next;
+            victim.said = recorded.said;
         });
         victim.effects.clear();
         victim
@@ -314,15 +325,28 @@ impl Victim {
         inline_qos: &[u8],
         endianness: Endianness,
     ) {
-        let sn = self.next[channel];
-        self.next[channel] = sn.next();
-        self.hear(PEER, WRITERS[channel], sn, payload, inline_qos, endianness);
+        let said = &mut self.said[channel];
+        let announced = announce_next(said, WRITERS[channel]);
+        self.hear_both(PEER, announced, payload, inline_qos, endianness);
     }
 
     fn hear_about_types(&mut self, way: usize, payload: PayloadSpec, endianness: Endianness) {
-        let sn = self.next_about_types[way];
-        self.next_about_types[way] = sn.next();
-        self.hear(PEER, TYPE_WRITERS[way], sn, payload, &[], endianness);
+        let announced = announce_next(&mut self.said_about_types[way], TYPE_WRITERS[way]);
+        self.hear_both(PEER, announced, payload, &[], endianness);
+    }
+
+    /// A change of a reliable writer and the HEARTBEAT that announces it, without which it would wait.
+    fn hear_both(
+        &mut self,
+        from: u8,
+        announced: Heartbeat,
+        payload: PayloadSpec,
+        inline_qos: &[u8],
+        endianness: Endianness,
+    ) {
+        let (writer_id, writer_sn) = (announced.writer_id, announced.last_sn);
+        let spec = DataSpec { reader_id: EntityId::UNKNOWN, writer_id, writer_sn, inline_qos, payload };
+        self.hear_message(from, &spec, Some(&announced), endianness);
     }
 
     fn hear(
@@ -334,11 +358,24 @@ impl Victim {
         inline_qos: &[u8],
         endianness: Endianness,
     ) {
+        let spec = DataSpec { reader_id: EntityId::UNKNOWN, writer_id, writer_sn, inline_qos, payload };
+        self.hear_message(from, &spec, None, endianness);
+    }
+
+    fn hear_message(
+        &mut self,
+        from: u8,
+        data: &DataSpec<'_>,
+        announced: Option<&Heartbeat>,
+        endianness: Endianness,
+    ) {
         let mut outbox = Outbox::new();
         let source = GuidPrefix([from; 12]);
         let mut message = MessageBuilder::new(&mut outbox, source).with_endianness(endianness);
-        let reader_id = EntityId::UNKNOWN;
-        message.data(&DataSpec { reader_id, writer_id, writer_sn, inline_qos, payload });
+        message.data(data);
+        if let Some(heartbeat) = announced {
+            message.heartbeat(heartbeat);
+        }
         message.finish(&[Locator::LOCAL]);
         let mut bytes = Vec::new();
         outbox.datagrams().for_each(|datagram| datagram.copy_to(&mut bytes));
@@ -377,11 +414,11 @@ impl Victim {
 fn record_discovery() -> RecordedDiscovery {
     let (mut victim, mut peer) = (Victim::with_endpoints(), Victim::new(PEER));
     let mut events = Vec::new();
-    let mut next = [SequenceNumber::FIRST; 3];
+    let mut said = [NOTHING; 3];
     let mut known = 0;
     for _ in 0..1_000 {
         for datagram in peer.datagrams() {
-            note_numbers(&datagram, &mut next);
+            note_numbers(&datagram, &mut said);
             let event = Event { now: victim.now, datagram: Some(datagram) };
             let before = victim.datagrams();
             victim.apply(&event);
@@ -396,7 +433,7 @@ fn record_discovery() -> RecordedDiscovery {
         let stats = victim.discovery.stats();
         known += usize::from(stats.participants == 1 && stats.participants_unverified == 0);
         if known > 3 {
-            return RecordedDiscovery { events, next };
+            return RecordedDiscovery { events, said };
         }
         let next = [victim.discovery.next_deadline(), peer.discovery.next_deadline()];
         let now = next.into_iter().flatten().min().unwrap_or_default().max(victim.now.mono);
@@ -414,12 +451,28 @@ fn record_discovery() -> RecordedDiscovery {
     panic!("the participants did not get to know each other");
 }
 
-fn note_numbers(datagram: &SharedBytes, next: &mut [SequenceNumber; 3]) {
+/// The HEARTBEAT that announces the next change of a writer.
+fn announce_next(said: &mut Said, writer_id: EntityId) -> Heartbeat {
+    let last_sn = said.next;
+    *said = Said { next: last_sn.next(), count: said.count.wrapping_add(1) };
+    Heartbeat {
+        reader_id: EntityId::UNKNOWN,
+        writer_id,
+        first_sn: SequenceNumber::FIRST,
+        last_sn,
+        count: said.count,
+        final_flag: true,
+        liveliness_flag: false,
+        group: None,
+    }
+}
+
+fn note_numbers(datagram: &SharedBytes, said: &mut [Said; 3]) {
     let message = Message::parse(datagram).expect("a message of ours");
     for parsed in message.submessages().flatten() {
         let Submessage::Heartbeat(heartbeat) = parsed.body else { continue };
         if let Some(channel) = WRITERS.iter().position(|writer| *writer == heartbeat.writer_id) {
-            next[channel] = heartbeat.last_sn.next();
+            said[channel] = Said { next: heartbeat.last_sn.next(), count: heartbeat.count };
         }
     }
 }
