@@ -1,4 +1,4 @@
-//! A router of one route, and a store that acknowledges what it has.
+//! A router with one route, and a store that acknowledges the samples that it has saved.
 
 use std::error::Error;
 
@@ -7,7 +7,7 @@ use dunlin::{DataReader, DataWriter, DomainParticipant, DynamicType, SerializedD
 
 pub type Result<T = ()> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// The two ends of a route between topics of one type, which may have come from another participant or from IDL.
+/// A route forwards the samples of one topic to another topic of the same type. The type may be discovered or made from IDL.
 pub struct Route {
     from: DataReader<SerializedData>,
     to: DataWriter<SerializedData>,
@@ -28,7 +28,7 @@ impl Route {
         })
     }
 
-    /// Passes on what has arrived. Octets, times, keys and identities stay as they are; nothing is decoded.
+    /// Forwards the samples that have arrived. Bytes, times, keys and identities stay the same; nothing is decoded.
     pub fn pass_on(&self) -> Result {
         for sample in self.from.take(100)? {
             let params = WriteParams {
@@ -40,7 +40,7 @@ impl Route {
             match (sample.data, sample.key) {
                 (Some(data), _) => drop(self.to.write_with(&data, &params)?),
                 (None, Some(key)) => drop(self.to.dispose_with(&key, &params)?),
-                // The end of an instance that the reader knows nothing else of.
+                // The end of an instance whose key the reader does not know: there is nothing to forward.
                 (None, None) => {}
             }
         }
@@ -48,9 +48,9 @@ impl Route {
     }
 }
 
-/// A store. Its reader was created with `acknowledge_on_commit`, so a writer that waits for acknowledgments waits for `save`.
+/// Saves samples, then acknowledges them. With `acknowledge_on_commit` the reader does not acknowledge them earlier.
 pub fn store(reader: &DataReader<SerializedData>, mut save: impl FnMut(&[u8]) -> Result) -> Result {
-    // All that there is: samples come instance by instance, and a commit is about everything before it.
+    // Take everything: a commit also acknowledges all earlier samples of that writer, and `take` orders by instance.
     let arrived = reader.take(usize::MAX)?;
     for data in arrived.iter().filter_map(|sample| sample.data.as_ref()) {
         save(data.payload())?;
