@@ -137,9 +137,10 @@ schema! {
         /// Without a port, Dunlin announces to the first ten participants of the host. "tcp://" in front selects TCP; without a port
         /// Dunlin then connects to the first four participants.
         peers: Vec<String> = Vec::new();
-        /// Who introduces participants to each other, see `docs/architectures.md`. "decentralised": nobody; they announce themselves to
-        /// multicast groups and `peers`. "centralised": the `servers`; nothing is sent to groups. "federated": the daemon of this host,
-        /// which also forwards all data. Then only the daemon uses `peers` and the section `network`, except `network.max_message_size`.
+        /// Who introduces participants to each other, see `docs/architectures.md`. "decentralised": nobody; participants announce themselves
+        /// to multicast groups and `peers`. "centralised": the `servers`; participants send nothing to multicast groups. "federated": the
+        /// daemon of this host, which also forwards all data. Then only the daemon uses `peers` and the section `network`, except
+        /// `network.max_message_size`.
         architecture: Architecture = Architecture::Decentralised;
         /// All discovery servers of "centralised": "udp://host:port", or "host" for the port of `dunlin server`. One server that runs is
         /// enough.
@@ -148,7 +149,7 @@ schema! {
         /// here. "everything": all participants, as tools need.
         interest: Interest = Interest::Topics;
         /// Make this participant a discovery server, as `dunlin server` does. It introduces the participants that list it in their
-        /// `servers` to each other, and sends nothing to groups.
+        /// `servers` to each other, and sends nothing to multicast groups.
         server: bool = false;
         /// Time between two announcements of this participant; shorter than the lease.
         announcement_period: Duration = driver().announcement_period;
@@ -167,9 +168,9 @@ schema! {
         address: String = String::new();
         /// What a program does if no daemon runs when it starts: "wait" for it, or continue as "decentralised".
         absent: Absent = Absent::Wait;
-        /// Which writers send to other hosts themselves instead of through the daemon: "never" any, only those that "asked" for it with
-        /// `DataWriterQos::direct_write`, or "always" all. Except with "never", the program has a socket in the network, on the interfaces
-        /// of `network`. Bands and limits of the daemon do not apply to data that is sent directly.
+        /// Which writers send to other hosts themselves instead of through the daemon. "never": none. "asked": only writers with
+        /// `DataWriterQos::direct_write`. "always": all. With "asked" and "always" the program has a socket in the network, on the
+        /// interfaces of `network`. Bands and limits of the daemon do not apply to data that is sent directly.
         direct_write: DirectWrite = DirectWrite::Never;
         /// Make this participant the daemon of its host, as `dunlin daemon` does.
         run: bool = false;
@@ -177,22 +178,22 @@ schema! {
         applications: Vec<String> = Vec::new();
         /// How many participants the daemon serves at most.
         max_applications: u32 = 256;
-        /// Limit of the data of each program. After a pause a program may send the data of one second at once. The daemon drops data above
-        /// the limit, which reliable writers repair.
+        /// Limit of the data of each program; "off": no limit. After a pause a program may send the data of one second at once. The daemon
+        /// drops data above the limit. Reliable writers repair it.
         application_rate: Switch<Rate> = Switch::Off;
         /// How long a message to the daemon of another host waits for other messages to the same daemon; 0s sends each at once.
         bundle_delay: Duration = Duration::ZERO;
-        /// Limit of all data to other hosts together, with IP and UDP headers. Set it slightly below the speed of the link. Data above the
-        /// limit waits in the daemon, in `bands`.
+        /// Limit of all data to other hosts together, with IP and UDP headers; "off": no limit. Set it slightly below the speed of the
+        /// link. Data above the limit waits in the daemon, in `bands`.
         network_rate: Switch<Rate> = Switch::Off;
-        /// Limit of the data to each address and port of other hosts.
+        /// Limit of the data to each address and port of other hosts; "off": no limit.
         destination_rate: Switch<Rate> = Switch::Off;
-        /// Bytes that may leave at once after a pause, for each limit; "auto" is 5ms of the rate, at least 3kB.
+        /// Bytes that may leave at once after a pause, for each limit; "auto": what the rate carries in 5ms, at least 3kB.
         burst: Auto<Size> = Auto::Auto;
         /// At most eight bands of TRANSPORT_PRIORITY, in rising order. Each begins at a priority and ends below the next band:
         /// ["0 rate=20Mbit/s dscp=8", "40 queue=256KiB"]. Data of a higher band leaves first. A band may have a `rate` with a `burst`;
         /// a `queue`, the bytes that may wait, default 4MiB; and a `dscp` for its datagrams, default the priority itself. If a queue is
-        /// full, the daemon drops and counts further data, which reliable writers repair. An empty list is one band for all data.
+        /// full, the daemon drops and counts further data. Reliable writers repair it. An empty list is one band for all data.
         bands: Bands = Bands::default();
     }
     /// Sockets and interfaces.
@@ -206,8 +207,8 @@ schema! {
         ipv4: bool = udp().ipv4;
         /// Use IPv6.
         ipv6: bool = udp().ipv6;
-        /// What multicast is used for: "on" for discovery and data, "spdp" only for discovery of participants, "off" for nothing
-        /// that leaves the host.
+        /// What multicast is used for. "on": discovery and data. "spdp": only discovery of participants. "off": nothing that leaves the
+        /// host.
         multicast: Multicast = Multicast::On;
         /// The multicast group of IPv4.
         multicast_group_v4: Ipv4Addr = udp().group_v4;
@@ -230,8 +231,8 @@ schema! {
         send_buffer: Auto<Size> = Auto::Auto;
         /// Largest datagram, 1KiB to 65507B. "auto" is 1472B, or less on an interface that carries less. For larger samples within this
         /// host, "auto" is the largest size that the path carries, up to 65000B. Between hosts Dunlin cannot know what switches carry: if
-        /// all take jumbo frames, set "8972B". IP fragments a datagram that is too long for an interface. On links below 320 Mbit/s with
-        /// hardly any loss, "auto" uses that for large samples, with up to 43 frames each, see docs/loss-recovery.md.
+        /// all take jumbo frames, set "8972B". The IP layer splits a datagram that is too long for an interface. On links below 320 Mbit/s
+        /// with hardly any loss, "auto" sends large samples in such datagrams, of up to 43 frames, see docs/loss-recovery.md.
         max_message_size: Auto<Size> = Auto::Auto;
         /// Give several datagrams to the kernel in one call, if the kernel supports it.
         segmentation_offload: bool = udp().segmentation_offload;
@@ -274,11 +275,12 @@ schema! {
         /// Folder of its files, in a file system in memory. Processes with the same folder share memory, also from different
         /// containers.
         directory: String = driver().shared_memory.directory.display().to_string();
-        /// Memory for data in flight to one receiving process, after the first large sample; before that at most 1MiB. A power of two
-        /// from 256KiB to 256MiB. For samples longer than half of it, it grows up to eight times as much, but not beyond 32MiB.
+        /// Memory for data in flight to one receiving process: a power of two from 256KiB to 256MiB. Until the first large sample Dunlin
+        /// uses at most 1MiB. For samples longer than half of `ring_size` it grows, up to eight times `ring_size` or 32MiB, whichever is
+        /// less.
         ring_size: Size = Size(driver().shared_memory.ring_size.into());
-        /// Who may use the files of this process, and whose files it uses: "user" only the same user, "group" the same group,
-        /// "everyone" all who can reach the folder. Anyone with access can end this process by truncating its files.
+        /// Who may use the files of this process, and whose files it uses. "user": only the same user. "group": the same group.
+        /// "everyone": all who can reach the folder. Anyone with access can end this process by truncating its files.
         access: Access = Access::User;
         /// Deliver data to other participants of this process on the writing thread, without a socket or another thread. Works only
         /// if shared memory is in use, and with neither a capture file nor faults.
@@ -288,13 +290,14 @@ schema! {
     /// process with different settings here have separate sockets and threads.
     receive: ReceiveSection {
         /// What a thread does if nothing arrives. "blocking": it sleeps. "polling": it checks continuously and occupies a core.
-        /// "adaptive": it checks for a moment if the next datagram is about to come, and sleeps otherwise.
+        /// "adaptive": if recent datagrams came at short intervals, it checks for the time `spin`, and then sleeps; otherwise it sleeps at
+        /// once.
         waiting: Waiting = Waiting::Adaptive;
-        /// Longest time that "adaptive" checks for one datagram; twice as long after a sleep.
+        /// How long "adaptive" checks for one datagram before it sleeps; twice as long if the last wait ended with a sleep.
         spin: Duration = driver().receive.spin.into();
-        /// The processor on which the thread for unicast data runs.
+        /// The number of the processor on which the thread for unicast data runs; "off": any processor.
         cpu: Switch<u32> = Switch::Off;
-        /// Real-time priority (SCHED_FIFO, 1 to 99) of the thread for unicast data.
+        /// Real-time priority (SCHED_FIFO, 1 to 99) of the thread for unicast data; "off": ordinary scheduling.
         priority: Switch<u32> = Switch::Off;
     }
     /// Constants of the well-known ports (RTPS 2.5 §9.6.2). All participants of a domain need the same ones.
@@ -330,19 +333,20 @@ schema! {
         repair_budget: Size = size(tuning().repair_budget_per_event);
         /// Payload of a fragment of a large sample, up to 65000B; "auto" fills the largest datagram.
         fragment_size: Auto<Size> = Auto::Auto;
-        /// Limit of the rate at which each writer sends.
+        /// Limit of the rate at which each writer sends; "off": no limit.
         pacing_rate: Switch<Rate> = Switch::Off;
         /// Bytes that a writer with a pacing_rate may send at once after a pause.
         pacing_burst: Size = Size(64 << 10);
-        /// Limit of new data of each writer in flight to reliable Dunlin readers that have not confirmed it; "0B": no limit.
-        /// "127KiB" fits into the usual receive buffer of 208KiB.
+        /// How many bytes of new data a writer may send before its reliable Dunlin readers confirm them; "0B": no limit. "127KiB" fits into
+        /// the usual receive buffer of 208KiB.
         send_window: Size = size(tuning().window);
         /// How far send_window may grow for a reader on this host whose receive buffer has room; "0B": it does not grow.
         send_window_limit: Size = size(tuning().window_limit);
         /// How long a writer with a full window waits for a reader that does not answer.
         send_window_patience: Duration = tuning().window_patience;
         /// A reliable reader that does not answer a writer for this time is inactive: no write waits for it, and a full history
-        /// drops what all other readers have acknowledged, see docs/slow-readers.md. "0s" and "infinite": never.
+        /// drops samples that all other readers have acknowledged, see docs/slow-readers.md. "0s" and "infinite": readers are never
+        /// inactive.
         inactive_after: Duration = tuning().inactive_after;
         /// How many samples a KEEP_ALL writer keeps for inactive readers, if its RESOURCE_LIMITS do not set a lower limit.
         inactive_backlog: u32 = number(tuning().inactive_backlog);
@@ -361,19 +365,19 @@ schema! {
         /// Number of samples of each remote writer that wait at a reader for earlier samples.
         max_out_of_order_samples: u32 = number(tuning().max_out_of_order_samples);
     }
-    /// Several samples in one datagram, and several datagrams in one system call. A sample waits at most for the LATENCY_BUDGET of
-    /// its writer.
+    /// How long samples wait so that several share a datagram, and several datagrams share a system call. If a writer has a
+    /// LATENCY_BUDGET, its samples wait at most for this time.
     batching: BatchingSection {
         /// How long a sample in a burst may wait for others if its writer has no LATENCY_BUDGET. A burst is several samples in quick
-        /// succession. "0s" sends every sample at once.
+        /// succession. "0s": samples do not wait.
         burst_delay: Duration = tuning().burst_delay;
         /// Bytes of samples of one writer that may wait. At this size they are sent.
         max_size: Size = size(tuning().batch_octets);
     }
     /// Filters of readers, see `docs/filters.md`.
     filters: FiltersSection {
-        /// Writers evaluate the content filters of their readers, and do not send samples that these would reject. Of other vendors'
-        /// readers, writers evaluate only those that are reliable and have a filter that every vendor evaluates alike.
+        /// Writers evaluate the content filters of their readers, and do not send samples that a filter rejects. For a reader of another
+        /// vendor they do this only if the reader is reliable, and has a filter that every vendor evaluates alike.
         at_writer: bool = tuning().filter_at_writer;
     }
     /// Samples for readers that join later.
@@ -385,7 +389,7 @@ schema! {
     /// Limits of what remote participants may make this participant remember.
     quotas: QuotasSection {
         /// How far a source timestamp may be ahead of this host's clock, for readers that order BY_SOURCE_TIMESTAMP. A sample that is
-        /// further ahead is lost, because it would hide all other samples of its instance until then. "infinite": no limit.
+        /// further ahead is lost, because it would hide all other samples of its instance until that time. "infinite": no limit.
         timestamp_tolerance: Duration = tuning().timestamp_tolerance;
         /// Instances of remote writers that a reader keeps if its RESOURCE_LIMITS do not limit instances. Samples of further instances
         /// are rejected.
