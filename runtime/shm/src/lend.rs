@@ -284,6 +284,11 @@ impl Descriptor {
 }
 
 impl Chunk {
+    /// Whether it is of a pool of the process with this inbox. Receivers look for it among the pools of who sends it.
+    pub(crate) fn is_of(&self, owner: u64) -> bool {
+        self.pool.owner == owner
+    }
+
     /// Counts a chunk as handed out to a process, unless that has half of the pool already.
     pub(crate) fn hand_out(&self, inbox: u64, life: &Arc<Segment>) -> Option<Descriptor> {
         let pool = &*self.pool;
@@ -363,6 +368,10 @@ impl Loan for Fresh {
         // SAFETY: the slot is in use by this value alone: `find` gives no slot that is in use here, and none of which another
         // process has a chunk. The borrow is that of the value. A pool is mapped for writing by who made it.
         unsafe { self.0.pool.segment.map.octets_mut(at, len) }
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.0.len = self.0.len.min(len);
     }
 
     fn share(self: Box<Self>) -> SharedBytes {

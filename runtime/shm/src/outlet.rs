@@ -136,9 +136,7 @@ impl Outlet {
 
     /// Puts one datagram, without waiting and without a word to the receiver. A chunk that is lent stays where it is.
     pub(crate) fn put(&self, datagram: &Datagram<'_>) -> Outcome {
-        let lent = datagram.last().filter(|_| self.may_borrow && self.lost.get().is_none());
-        let Some((before, chunk)) = lent.and_then(|(before, octets)| Some((before, Chunk::of(octets)?)))
-        else {
+        let Some((before, chunk)) = self.lent(datagram) else {
             return self.put_octets(datagram.len(), datagram.parts());
         };
         let Some(descriptor) = chunk.hand_out(self.to, &self.inbox) else {
@@ -151,6 +149,14 @@ impl Outlet {
             chunk.take_back(self.to);
         }
         outcome
+    }
+
+    /// The chunk that a datagram ends with, if the receiver can have it where it is, and the octets before it.
+    fn lent<'a>(&self, datagram: &Datagram<'a>) -> Option<(usize, &'a Chunk)> {
+        let (before, octets) = datagram.last().filter(|_| self.may_borrow && self.lost.get().is_none())?;
+        // One of another transport of this process the receiver would not find, and of a header alone nothing would be lent.
+        let chunk = Chunk::of(octets).filter(|chunk| chunk.is_of(self.from) && octets.len() > INLINE)?;
+        Some((before, chunk))
     }
 
     /// Puts one record, of at most so many octets of these parts.

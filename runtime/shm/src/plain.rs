@@ -65,6 +65,10 @@ impl Loan for Aligned {
         unsafe { std::slice::from_raw_parts_mut(all.add(WORD - HEADER), self.len) }
     }
 
+    fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
     fn share(self: Box<Self>) -> SharedBytes {
         SharedBytes::lent(self)
     }

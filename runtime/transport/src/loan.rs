@@ -8,6 +8,8 @@ pub trait Loan: Send {
     fn octets(&self) -> &[u8];
     /// The same, for writing.
     fn octets_mut(&mut self) -> &mut [u8];
+    /// Gives up what is behind so many octets. Nothing happens if there are no more.
+    fn truncate(&mut self, len: usize);
     /// Ends the writing.
     fn share(self: Box<Self>) -> SharedBytes;
 }

@@ -430,3 +430,29 @@ fn files_of_another_layout_are_refused_with_the_reason() {
     ring.write_all_at(&2_u32.to_ne_bytes(), 4).unwrap();
     assert_eq!((receive(&b).len(), b.stats().shared_broken), (0, 0));
 }
+
+/// The receiver finds pools by who sends; what another transport of the process lends it gets as a copy.
+#[test]
+fn chunks_of_another_transport_are_copied() {
+    let world = World::new();
+    let (a, b, _lender) = world.pair();
+    let other = world.open();
+    let payload = filled(other.lender(LEN).unwrap().lend(LEN).unwrap(), 3);
+    send(&a, &b, &payload);
+    let got = receive(&b);
+    assert_eq!((got.len(), got[0].tail().is_none(), b.stats().shared_broken), (1, true, 0));
+    assert_eq!(got[0][9..], [3; LEN]);
+}
+
+/// An empty structure: nothing of it would stay where it is.
+#[test]
+fn a_chunk_of_a_header_alone_is_copied() {
+    let world = World::new();
+    let (a, b, lender) = world.pair();
+    let mut loan = lender.lend(LEN).unwrap();
+    loan.truncate(4);
+    loan.truncate(8);
+    send(&a, &b, &filled(loan, 1));
+    let got = receive(&b);
+    assert_eq!((&*got[0], b.stats().shared_broken), (&b"RTPS head\x01\x01\x01\x01"[..], 0));
+}
