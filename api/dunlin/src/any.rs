@@ -91,7 +91,8 @@ macro_rules! any {
 any! {
     /// A data writer of any type. Cheap to clone; keeps the writer alive.
     ///
-    /// It can do whatever [`DataWriter`] can, with samples that are octets: see [`SerializedData`]. What services and bindings of
+    /// It can do whatever [`DataWriter`] can, with samples that are octets: see [`SerializedData`], and
+    /// [`loan_payload`](DataWriter::loan_payload) for memory to fill that readers of the host share. What services and bindings of
     /// other languages use; code that knows the type takes [`typed`](Self::typed).
     AnyDataWriter, WriterInner, DataWriter, Writer
 }
@@ -99,8 +100,8 @@ any! {
 any! {
     /// A data reader of any type. Cheap to clone; keeps the reader alive.
     ///
-    /// It can do whatever [`DataReader`] can, with samples that are octets: see [`SerializedData`]. What services and bindings of
-    /// other languages use; code that knows the type takes [`typed`](Self::typed).
+    /// It can do whatever [`DataReader`] can, with samples that are octets: see [`SerializedData`]. What was lent is taken without a
+    /// copy, see [`take_payloads`](DataReader::take_payloads). What services and bindings of other languages use; code that knows the type takes [`typed`](Self::typed).
     AnyDataReader, ReaderInner, DataReader, Reader
 }
 

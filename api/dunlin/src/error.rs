@@ -331,9 +331,32 @@ pub enum LoanError {
          at most 8 bytes"
     )]
     NotInPlace(&'static str),
+    /// The payload would have no room for its encapsulation header, or more octets than RTPS can say (RTPS 2.5 §8.3.8.3, sampleSize).
+    #[error(
+        "no payload has {0} octets: it has four at least, for the encapsulation header, and fewer than 4 GiB"
+    )]
+    NoPayload(usize),
+    /// The payload is longer than what this writer lends, which was settled before.
+    #[error(
+        "{asked} octets are more than the {longest} that this writer lends: the first loan settled that, unless \
+         set_longest_loan did before"
+    )]
+    TooLong {
+        /// Octets that were asked for.
+        asked: usize,
+        /// Octets of the longest loan.
+        longest: usize,
+    },
+    /// What is the longest loan was settled before, by the first one or by `set_longest_loan`.
+    #[error("the writer lends {0} octets at most, which cannot be changed any more")]
+    Settled(usize),
 }
 
-return_codes!(LoanError { Self::NotInPlace(_) => Unsupported });
+return_codes!(LoanError {
+    Self::NotInPlace(_) => Unsupported,
+    Self::NoPayload(_) | Self::TooLong { .. } => BadParameter,
+    Self::Settled(_) => PreconditionNotMet,
+});
 
 /// Why samples could not be read. Having no data is not an error: the result is empty.
 #[derive(Clone, PartialEq, Eq, Error)]

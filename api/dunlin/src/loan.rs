@@ -14,10 +14,7 @@ use dunlin_shm::{Aligned, view, view_mut};
 use crate::error::{LoanError, ReadError, WriteError};
 use crate::reader::DataReader;
 use crate::writer::DataWriter;
-use crate::writer_inner::Prepared;
-
-/// Payloads are multiples of so many octets.
-const UNIT: usize = 4;
+use crate::writer_inner::{Prepared, UNIT};
 
 /// The encapsulation header of a value that lies in memory as it is on the wire.
 fn header<T: DdsType>(representation: Representation) -> [u8; EncapsulationHeader::SIZE] {

@@ -441,7 +441,9 @@ impl<T: TopicType> DataReader<T> {
     }
 
     /// Takes samples without decoding them, so that a large payload need not be copied; [`decode_raw`](Self::decode_raw) does it
-    /// later.
+    /// later. What was lent ([`DataWriter::loan_payload`](crate::DataWriter::loan_payload),
+    /// [`loan_sample`](crate::DataWriter::loan_sample)) is the very memory of the writer, mapped for reading; dropping the last
+    /// clone of the payload is its return_loan. A process that keeps half of what a writer can lend gets copies from then on.
     ///
     /// # Errors
     /// [`ReadError::NotEnabled`] before [`enable`](Self::enable); [`ReadError::NotBegun`] as said at [`DataReader`];

@@ -31,6 +31,14 @@ pub struct RawSample {
     pub vendor: VendorId,
 }
 
+impl RawSample {
+    /// Whether the payload lies where its writer put it, in memory that both share: dropping it gives it back.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.payload.as_ref().is_some_and(|payload| payload.memory().is_some())
+    }
+}
+
 impl From<CachedSample> for RawSample {
     fn from(CachedSample { info, payload, key, vendor }: CachedSample) -> Self {
         Self { info, payload, key, vendor }

@@ -30,6 +30,8 @@ pub struct SerializedData {
     key_hash: Option<KeyHash>,
     /// How the octets deviate from the standard.
     options: DecodeOptions,
+    /// A loan of a writer, which is for being written: it goes where it lies.
+    lent: bool,
 }
 
 impl SerializedData {
@@ -37,7 +39,12 @@ impl SerializedData {
     /// identifier, and the octets after it.
     pub fn new(payload: impl Into<SharedBytes>) -> Self {
         let (key_hash, options) = (None, DecodeOptions::default());
-        Self { payload: payload.into(), key_only: false, key_hash, options }
+        Self { payload: payload.into(), key_only: false, key_hash, options, lent: false }
+    }
+
+    /// A loan that was filled.
+    pub(crate) fn lent(payload: SharedBytes, key_hash: Option<KeyHash>) -> Self {
+        Self { lent: true, key_hash, ..Self::new(payload) }
     }
 
     /// Key members alone, for an end of an instance: the same of the key holder type (§7.6.8).
@@ -143,7 +150,8 @@ impl TopicType for SerializedData {
     fn as_payload(&self, support: &dyn TypeSupport, rep: Representation) -> Option<&SharedBytes> {
         let tolerable = self.payload.len().saturating_mul(2).max(TOLERATED);
         let keeps_little = self.payload.is_plain() && self.payload.retained_len() <= tolerable;
-        let as_offered = keeps_little && !self.key_only && self.is_as_offered(support, rep) == Ok(true);
+        let as_offered =
+            (keeps_little || self.lent) && !self.key_only && self.is_as_offered(support, rep) == Ok(true);
         as_offered.then_some(&self.payload)
     }
 

@@ -1,5 +1,6 @@
 //! What all handles of one data writer share, without the type of its samples.
 
+mod lending;
 mod writing;
 
 use std::any::{Any, TypeId};
@@ -17,6 +18,7 @@ use dunlin_dynamic::DynamicData;
 use dunlin_engine::{Event, LONGEST_AT_HIGH_WATER, WriterPolicies, WriterSlot, WriterSpec};
 use dunlin_qos::{DataRepresentationId, DataWriterQos, IncompatiblePolicy};
 use dunlin_transport::Lender;
+pub(crate) use lending::{PayloadLender, UNIT};
 pub(crate) use writing::Prepared;
 
 use crate::builtin::SubscriptionBuiltinTopicData;
@@ -81,6 +83,8 @@ pub(crate) struct WriterInner {
     large: AtomicBool,
     /// Made with the first loan.
     lender: OnceLock<Option<Box<dyn Lender>>>,
+    /// Made with the first loan of octets, whose longest may be of another size.
+    payload_lender: OnceLock<PayloadLender>,
     statuses: Mutex<WriterStatuses>,
     pub listener: ListenerSlot<dyn ErasedWriterListener>,
     life: Life,
@@ -133,6 +137,7 @@ impl WriterInner {
             }),
             large: AtomicBool::new(false),
             lender: OnceLock::new(),
+            payload_lender: OnceLock::new(),
             statuses: Mutex::default(),
             listener: ListenerSlot::default(),
             life: Life::default(),
@@ -468,6 +473,11 @@ impl WriterInner {
     /// Where memory for samples comes from whose payloads have so many octets, the same each time.
     pub(crate) fn lender(&self, len: usize) -> Option<&dyn Lender> {
         self.lender.get_or_init(|| self.participant.lender(len)).as_deref()
+    }
+
+    /// Where memory for payloads comes from, of so many octets at most unless that was settled before.
+    pub(crate) fn payload_lender(&self, longest: usize) -> &PayloadLender {
+        self.payload_lender.get_or_init(|| PayloadLender::new(longest, |len| self.participant.lender(len)))
     }
 
     /// The matched readers; none of a writer that was deleted.
