@@ -1,7 +1,8 @@
 //! Memory and threads of a process, through the public API. The other processes are this program again, with a role.
 //!
-//! What is held to a limit is private memory that the process has written to, which does not depend on what other programs
-//! have mapped or on how the kernel maps program text; `make footprint` shows it of an optimised program.
+//! What is held to a limit is anonymous memory that the process has written to, which does not depend on what other programs
+//! have mapped, on how the kernel maps program text, or on whether a program that was just linked is on the disk yet;
+//! `make footprint` shows it of an optimised program.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -32,7 +33,7 @@ struct Octets {
 /// KiB that this process has written to and nobody shares.
 fn private() -> usize {
     let text = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix("Private_Dirty:")).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("Anonymous:")).unwrap();
     line.split_ascii_whitespace().next().unwrap().parse().unwrap()
 }
 
