@@ -333,12 +333,12 @@ pub enum LoanError {
     NotInPlace(&'static str),
     /// The payload would have no room for its encapsulation header, or more octets than RTPS can say (RTPS 2.5 §8.3.8.3, sampleSize).
     #[error(
-        "no payload has {0} octets: it has four at least, for the encapsulation header, and fewer than 4 GiB"
+        "no payload has {0} bytes: it has four at least, for the encapsulation header, and fewer than 4 GiB"
     )]
     NoPayload(usize),
     /// The payload is longer than what this writer lends, which was settled before.
     #[error(
-        "{asked} octets are more than the {longest} that this writer lends: the first loan settled that, unless \
+        "{asked} bytes are more than the {longest} that this writer lends: the first loan settled that, unless \
          set_longest_loan did before"
     )]
     TooLong {
@@ -348,7 +348,7 @@ pub enum LoanError {
         longest: usize,
     },
     /// What is the longest loan was settled before, by the first one or by `set_longest_loan`.
-    #[error("the writer lends {0} octets at most, which cannot be changed any more")]
+    #[error("the writer lends {0} bytes at most, which cannot be changed any more")]
     Settled(usize),
 }
 

@@ -96,7 +96,7 @@ impl DerefMut for PayloadLoan {
 
 impl std::fmt::Debug for PayloadLoan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "PayloadLoan({} octets, {})", self.len, if self.shared { "shared" } else { "not shared" })
+        write!(f, "PayloadLoan({} bytes, {})", self.len, if self.shared { "shared" } else { "not shared" })
     }
 }
 

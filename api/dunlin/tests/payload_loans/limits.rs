@@ -27,7 +27,7 @@ fn the_longest_loan_is_settled_by_the_writer_or_by_the_first_one() {
         assert_eq!(refused.return_code(), ReturnCode::BadParameter);
         let why = refused.to_string();
         assert!(
-            why.starts_with("1002 octets are more than the 1001") && why.contains("set_longest_loan"),
+            why.starts_with("1002 bytes are more than the 1001") && why.contains("set_longest_loan"),
             "{why}"
         );
     }
