@@ -87,8 +87,7 @@ fn read_value(node: Node<'_, '_>, path: &str, draft: &mut Draft<'_>) {
         // One or several, as releases before 0.10 have it.
         ("Domain/General/NetworkInterfaceAddress", "auto" | "default") => {}
         ("Domain/General/NetworkInterfaceAddress", _) => {
-            let key = "network.interfaces";
-            value.split(',').for_each(|interface| draft.want(node, key, key, interface.trim()));
+            draft.want(node, "network.interfaces", "network.interfaces", &value);
         }
         ("Domain/General/AllowMulticast", "true" | "default") => {
             draft.set_key(node, path, "network.multicast", "on")
