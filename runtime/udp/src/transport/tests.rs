@@ -261,7 +261,7 @@ fn datagrams_are_marked_with_their_class() {
         std::net::IpAddr::V4(ip) => Locator::udp_v4(ip, port),
         std::net::IpAddr::V6(_) => panic!("bound to IPv4"),
     };
-    assert_eq!(traffic_classes(config(26_000), "127.0.0.1", v4), expected);
+    assert_eq!(traffic_classes(config(29_500), "127.0.0.1", v4), expected);
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn datagrams_of_ipv6_are_marked_with_their_class() {
         std::net::IpAddr::V6(ip) => Locator::udp_v6(ip, port),
         std::net::IpAddr::V4(_) => panic!("bound to IPv6"),
     };
-    assert_eq!(traffic_classes(UdpConfig { ipv6: true, ..config(26_250) }, "::1", v6), expected);
+    assert_eq!(traffic_classes(UdpConfig { ipv6: true, ..config(29_750) }, "::1", v6), expected);
 }
 
 #[test]
