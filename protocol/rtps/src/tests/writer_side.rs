@@ -410,6 +410,27 @@ fn a_durable_best_effort_reader_gets_the_history_before_new_data() {
 }
 
 #[test]
+fn best_effort_readers_of_a_multicast_group_each_get_the_history_in_datagrams_of_their_own() {
+    let mut source = Source::new(WriterConfig { transient_local: true, ..Default::default() });
+    source.write(at(0), 10);
+    source.write(at(1), 3000);
+    for n in [1, 2] {
+        let cfg =
+            ReaderProxyConfig { durable: true, reliable: false, multicast: vec![GROUP], ..reader_proxy(n) };
+        source.match_reader(at(100), cfg);
+    }
+    source.timer(at(20_100));
+    let history = drain(&mut source.out);
+    assert!(history.iter().all(|packet| !packet.to.contains(&GROUP)), "a reader that is not met yet listens");
+    assert_eq!(
+        history.iter().filter(|packet| packet.seen().contains(&Seen::Frag { sn: 2, number: 3 })).count(),
+        2
+    );
+    source.write(at(20_200), 10);
+    assert_eq!(drain(&mut source.out)[0].to, [GROUP], "new data is for all");
+}
+
+#[test]
 fn a_durable_best_effort_reader_gets_gaps_before_later_history() {
     let mut source = Source::new(WriterConfig { transient_local: true, ..Default::default() });
     for n in 0..6 {

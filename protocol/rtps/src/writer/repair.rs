@@ -5,7 +5,7 @@ use dunlin_core::{EntityId, Locator, MonoTime, SequenceNumber, SnRange};
 use dunlin_wire::size;
 
 use super::Writer;
-use super::readers::{Form, FragmentRequest, MAX_REQUEST_INTERVALS, ReaderState, WHOLE};
+use super::readers::{FragmentRequest, MAX_REQUEST_INTERVALS, ReaderState, WHOLE};
 use crate::emit::Framing;
 use crate::proxy_index::ProxyIndex;
 use crate::timing::{earliest, is_due};
@@ -391,7 +391,7 @@ impl Writer {
         let (mut number, mut group) = (requests.next_fragment.max(1), requests.group);
         if number == 1 {
             self.note_missed(index, change);
-            group = self.shared_group(now, index, (change.sn, Form::DataFrag));
+            group = self.shared_group(now, index, change.sn);
         }
         let width = self.repair_width(index, change, group.as_ref());
         loop {
@@ -444,7 +444,7 @@ impl Writer {
         out: &mut Outbox,
     ) {
         let usual = !self.framing.needs_fragments(first, &self.inline);
-        let group = if usual { self.shared_group(now, index, (first.sn, Form::Data)) } else { None };
+        let group = if usual { self.shared_group(now, index, first.sn) } else { None };
         let Some(proxy) = self.readers.get(index) else { return };
         let guid = proxy.guid();
         let unannounced = !proxy.unannounced.is_empty();
@@ -504,13 +504,8 @@ impl Writer {
 
     /// A multicast group to repair a change in, when another of its members wants the same change now. Those members'
     /// requests are thereby served.
-    fn shared_group(
-        &mut self,
-        now: MonoTime,
-        index: ProxyIndex,
-        repair: (SequenceNumber, Form),
-    ) -> Option<Locator> {
-        let group = self.repairs.share(now, &mut self.readers, index, repair)?;
+    fn shared_group(&mut self, now: MonoTime, index: ProxyIndex, sn: SequenceNumber) -> Option<Locator> {
+        let group = self.repairs.share(now, &mut self.readers, index, sn)?;
         self.stats.shared_repairs = self.stats.shared_repairs.saturating_add(1);
         Some(group)
     }

@@ -19,7 +19,7 @@ use dunlin_core::{Behaviour, EntityId, Guid, Locator, SequenceNumber};
 pub(crate) use flow::Flow;
 pub(crate) use log::{Suppression, WHOLE};
 pub(in crate::writer) use long_datagram_path::{LongDatagramPaths, Question};
-pub(crate) use proxy::{Form, MAX_KEPT, ReaderProxy, ReaderState, Separation, Terms};
+pub(crate) use proxy::{MAX_KEPT, ReaderProxy, ReaderState, Separation, Terms};
 pub(crate) use requests::{FragmentRequest, MAX_REQUEST_INTERVALS, Requests};
 pub(crate) use round_trip::RoundTrip;
 use routes::Routes;
@@ -223,8 +223,8 @@ impl Readers {
     }
 
     /// Whom a message for one reader names if it has no room for INFO_DST: nobody, so that the other readers of the
-    /// participant have it as well, unless one of them would take the change for new. Where there is no other one that is known,
-    /// one that has just come would.
+    /// participant have it as well, unless one of them would take the change for new. One that has just come would, where no
+    /// other one is known or where it is best effort.
     pub(super) fn addressee(&self, index: ProxyIndex, sn: SequenceNumber) -> EntityId {
         let Some(guid) = self.guids.get(index.get()) else { return EntityId::UNKNOWN };
         // Sorted by GUID, those of a participant stand together.
@@ -234,7 +234,8 @@ impl Readers {
         let after = after.iter().map(|proxy| &**proxy).take_while(neighbour);
         let mut together = before.chain(after);
         let alone = together.clone().nth(1).is_none();
-        let named = alone || together.any(|proxy| proxy.takes_for_new(sn));
+        let best_effort = self.proxies.get(index.get()).is_some_and(|proxy| !proxy.reliable);
+        let named = alone || best_effort || together.any(|proxy| proxy.takes_for_new(sn));
         if named { guid.entity_id } else { EntityId::UNKNOWN }
     }
 

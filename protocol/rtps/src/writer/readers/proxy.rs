@@ -40,15 +40,6 @@ impl ReaderState {
     }
 }
 
-/// Which submessage a change leaves in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Form {
-    /// DATA, at once.
-    Data,
-    /// DATA_FRAG, several of them, as far as the budget allows.
-    DataFrag,
-}
-
 /// How a writer serves what a reader asks for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
@@ -277,18 +268,10 @@ impl ReaderProxy {
         if self.cfg.durable && cfg.transient_local { SequenceNumber::ZERO } else { self.history_end }
     }
 
-    /// Whether a change is wanted now.
-    pub(crate) fn wants(&self, now: MonoTime, sn: SequenceNumber) -> bool {
-        is_due(self.requests.due, now)
-            && sn > self.start
-            && self.requests.whole.contains(sn)
-            && !self.would_jump_to(sn)
-    }
-
-    /// Whether a repair of a change for another reader may serve this one as well. Fragments may leave bit by bit: a
-    /// best-effort reader would be sent the next change meanwhile, and give up this one.
-    pub(crate) fn shares(&self, now: MonoTime, sn: SequenceNumber, form: Form) -> bool {
-        self.wants(now, sn) && (form == Form::Data || self.state != ReaderState::CatchingUp)
+    /// Whether it may be sent a change again in a multicast group, with others that want it now. What a best-effort reader
+    /// wants is history, or was kept back. Best-effort readers that the writer has not met yet would take that for new.
+    pub(crate) fn shares(&self, now: MonoTime, sn: SequenceNumber) -> bool {
+        self.reliable && is_due(self.requests.due, now) && sn > self.start && self.requests.whole.contains(sn)
     }
 
     /// Whether a best-effort reader that is given the history would pass over what it is still to get before this change, and

@@ -128,7 +128,7 @@ fn a_lost_reader_is_recalled_in_the_same_life_alone() {
 }
 
 #[test]
-fn a_repair_is_directed_only_if_another_reader_would_take_it_for_new() {
+fn a_repair_is_directed_if_another_reader_would_take_it_for_new_or_it_is_history_for_best_effort() {
     let neighbour = |n| Guid::new(reader_guid(1).prefix, EntityId([0, 0, n, 7]));
     let mut readers = readers([2]);
     add(&mut readers, proxy(neighbour(1), true));
@@ -141,6 +141,9 @@ fn a_repair_is_directed_only_if_another_reader_would_take_it_for_new() {
     readers.by_guid_mut(neighbour(2)).unwrap().start_known = true;
     readers.by_guid_mut(reader_guid(2)).unwrap().start = SequenceNumber(3);
     assert_eq!(readers.addressee(index, SequenceNumber(3)), EntityId::UNKNOWN, "another participant");
+    readers.by_guid_mut(neighbour(1)).unwrap().reliable = false;
+    let named = readers.addressee(index, SequenceNumber(3));
+    assert_eq!(named, neighbour(1).entity_id, "what a best-effort reader wants is old");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use dunlin_core::{Duration, Locator, MonoTime, SequenceNumber};
 
 use super::heartbeat::GROUP_SHARE;
-use super::readers::{Form, ReaderProxy, Readers, WHOLE};
+use super::readers::{ReaderProxy, Readers, WHOLE};
 use crate::WriterConfig;
 use crate::proxy_index::ProxyIndex;
 use crate::timing::arm;
@@ -131,15 +131,15 @@ impl Repairs {
         now: MonoTime,
         readers: &mut Readers,
         index: ProxyIndex,
-        (sn, form): (SequenceNumber, Form),
+        sn: SequenceNumber,
     ) -> Option<Locator> {
         if self.round != Round::Running && !self.is_due(now) {
             // Nobody else has anything due.
             return None;
         }
-        let group = common_group(now, readers, index, (sn, form))?;
+        let group = common_group(now, readers, index, sn)?;
         for (_, other) in readers.iter_mut().enumerate().filter(|(place, _)| *place != index.get()) {
-            if other.shares(now, sn, form) && other.cfg.multicast.contains(&group) {
+            if other.shares(now, sn) && other.cfg.multicast.contains(&group) {
                 debug_assert!(other.requests.if_made().is_some(), "who shares a change has asked for it");
                 if let Some(requests) = other.requests.if_made() {
                     requests.start_over();
@@ -154,13 +154,8 @@ impl Repairs {
 
 /// A group of a reader that others who want the same change now listen to, too, and nobody who would take it for new. Everybody
 /// in the group gets it: that is worth it only if not too few want it.
-fn common_group(
-    now: MonoTime,
-    readers: &Readers,
-    index: ProxyIndex,
-    (sn, form): (SequenceNumber, Form),
-) -> Option<Locator> {
-    let shares = |other: &ReaderProxy| other.shares(now, sn, form);
+fn common_group(now: MonoTime, readers: &Readers, index: ProxyIndex, sn: SequenceNumber) -> Option<Locator> {
+    let shares = |other: &ReaderProxy| other.shares(now, sn);
     let wanting = 1_usize.saturating_add(readers.others(index).filter(|other| shares(other)).count());
     if wanting.saturating_mul(GROUP_SHARE) < readers.len() {
         return None;
@@ -169,7 +164,7 @@ fn common_group(
     let shared = |group| readers.others(index).any(|other| shares(other) && listens(other, group));
     let deceives =
         |group| readers.others(index).any(|other| other.takes_for_new(sn) && listens(other, group));
-    let groups = &readers.get(index)?.cfg.multicast;
+    let groups = &readers.get(index).filter(|reader| reader.reliable)?.cfg.multicast;
     groups.iter().find(|group| shared(group) && !deceives(group)).copied()
 }
 

@@ -89,14 +89,10 @@ fn repair_rounds_begin_when_the_first_reader_is_due() {
 fn multicast_repair_serves_all_readers_requesting_the_change() {
     let (mut repairs, mut readers) = (repairs(1000), readers(3, 2));
     let sn = SequenceNumber(3);
-    assert_eq!(
-        repairs.share(at(1), &mut readers, ProxyIndex::new(0), (sn, Form::Data)),
-        None,
-        "no other reader is due"
-    );
+    assert_eq!(repairs.share(at(1), &mut readers, ProxyIndex::new(0), sn), None, "no other reader is due");
     repairs.arm(Some(at(0)));
     assert!(repairs.begin_round(at(1)));
-    assert_eq!(repairs.share(at(1), &mut readers, ProxyIndex::new(0), (sn, Form::Data)), Some(GROUP));
+    assert_eq!(repairs.share(at(1), &mut readers, ProxyIndex::new(0), sn), Some(GROUP));
     let wants = |index: usize| readers.get(ProxyIndex::new(index)).unwrap().requests.whole.contains(sn);
     assert_eq!([0, 1, 2].map(wants), [true, false, false], "the caller notes it for the first");
     assert!(
@@ -111,12 +107,12 @@ fn a_repair_is_not_shared_if_few_want_it_or_one_would_take_it_for_new() {
     repairs.arm(Some(at(0)));
     assert!(repairs.begin_round(at(1)));
     let mut many = readers(9, 2);
-    assert_eq!(repairs.share(at(1), &mut many, ProxyIndex::new(0), (sn, Form::Data)), None, "two of nine");
+    assert_eq!(repairs.share(at(1), &mut many, ProxyIndex::new(0), sn), None, "two of nine");
     let mut deceived = readers(3, 2);
     let late = deceived.get_mut(ProxyIndex::new(2)).unwrap();
     (late.start, late.start_known) = (sn, false);
     assert_eq!(
-        repairs.share(at(1), &mut deceived, ProxyIndex::new(0), (sn, Form::Data)),
+        repairs.share(at(1), &mut deceived, ProxyIndex::new(0), sn),
         None,
         "the third starts after it"
     );
