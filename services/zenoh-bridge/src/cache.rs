@@ -63,7 +63,9 @@ impl Cache {
             samples.push_back(number);
             while depth.is_some_and(|depth| samples.len() > depth as usize) {
                 let superseded = samples.pop_front().and_then(|number| self.kept.get_mut(&number));
-                superseded.map(|kept| kept.history = false);
+                if let Some(kept) = superseded {
+                    kept.history = false;
+                }
             }
         }
         let history = self.history.is_some();

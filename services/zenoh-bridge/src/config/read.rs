@@ -23,7 +23,7 @@ pub(super) fn read(name: &str, text: &str, folder: Option<&Path>) -> Result<Brid
 fn bridge(mut table: Table<'_>, folder: Option<&Path>, report: &mut Report<'_>) -> Option<BridgeConfig> {
     let name = short_name(&mut table, "name", report);
     let dds =
-        table.table("dds", report).map_or_else(|| DdsConfig::default(), |table| dds(table, folder, report));
+        table.table("dds", report).map_or_else(DdsConfig::default, |table| dds(table, folder, report));
     let zenoh = match table.table("zenoh", report) {
         Some(table) => zenoh_side(table, folder, report),
         None => {

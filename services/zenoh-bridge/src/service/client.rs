@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use dunlin::{DataReader, DataWriter, SampleIdentity, SampleInfo, SerializedData, WriteParams};
+use dunlin::{DataReader, DataWriter, GuidPrefix, SampleIdentity, SampleInfo, SerializedData, WriteParams};
 use zenoh::Wait;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::qos::CongestionControl;
@@ -14,10 +14,12 @@ use zenoh::sample::Locality;
 use super::request::{RequestId, little_endian, with_header, without_header};
 use super::{ServiceKey, Style};
 use crate::bridge::Shared;
-use crate::stats::Count;
+use crate::stats::{Count, Counts};
 
 /// How long a reply may take.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a reply waits for the reader of its client. A client whose replies are read by another participant waits as long.
+const MEETING: Duration = Duration::from_secs(1);
 
 /// A route.
 pub(crate) struct ClientRoute {
@@ -35,6 +37,40 @@ pub(crate) struct ClientRoute {
 struct Ends {
     replies: DataWriter<SerializedData>,
     requests: DataReader<SerializedData>,
+    /// Replies to clients whose readers have not matched yet.
+    early: Vec<Reply>,
+}
+
+struct Reply {
+    client: GuidPrefix,
+    arrived: Instant,
+    data: SerializedData,
+    params: WriteParams,
+}
+
+impl Ends {
+    /// Whether the reader of a client has matched. Replies are volatile: without it, the reply is lost.
+    fn has_met(&self, client: GuidPrefix) -> bool {
+        let of_client =
+            |it| self.replies.matched_subscription_data(it).is_ok_and(|it| it.guid.prefix == client);
+        self.replies.matched_subscriptions().into_iter().any(of_client)
+    }
+
+    /// Writes the replies whose client has matched, or has had its time.
+    fn write_early(&mut self, counts: &Counts) {
+        for reply in std::mem::take(&mut self.early) {
+            if self.has_met(reply.client) || reply.arrived.elapsed() >= MEETING {
+                self.write(&reply, counts);
+            } else {
+                self.early.push(reply);
+            }
+        }
+    }
+
+    fn write(&self, reply: &Reply, counts: &Counts) {
+        let written = self.replies.write_with(&reply.data, &reply.params);
+        counts.one(if written.is_ok() { Count::FromZenoh } else { Count::NotWritten });
+    }
 }
 
 impl ClientRoute {
@@ -82,12 +118,14 @@ impl ClientRoute {
 
     /// Has clients find a server while there is one.
     pub(super) fn tend(&self) -> Result<(), String> {
-        let is_there = self.ends().is_some();
+        let is_there = self.ends().as_mut().map(|ends| ends.write_early(&self.shared.counts)).is_some();
         match (self.wanted.load(Ordering::SeqCst), is_there) {
             (true, false) => {
                 let replies = super::writer(&self.shared, &self.key.replies())?;
                 let requests = super::reader(&self.shared, &self.key.requests())?;
-                *self.ends() = Some(Ends { replies, requests });
+                *self.ends() = Some(Ends { replies, requests, early: Vec::new() });
+                // A request may have come in between: the reader is there before the route knows it.
+                self.shared.up_wake.wake();
             }
             (false, true) => drop(self.ends().take()),
             _ => {}
@@ -107,6 +145,7 @@ impl ClientRoute {
 
     fn request(&self, reader: &DataReader<SerializedData>, info: &SampleInfo, payload: &[u8]) {
         let counts = &self.shared.counts;
+        let client = info.publication_handle.to_guid().prefix;
         let writer = reader.matched_publication_data(info.publication_handle);
         if writer.as_ref().is_ok_and(|writer| self.shared.is_of_our_network(&writer.qos.property)) {
             return;
@@ -126,13 +165,18 @@ impl ClientRoute {
             let (Some(route), Ok(sample)) = (this.upgrade(), reply.result()) else { return };
             // The first reply counts, as it does in the domain.
             if !once.swap(true, Ordering::SeqCst) {
-                route.reply(style, (id, identity), &sample.payload().to_bytes());
+                route.reply(style, (client, id, identity), &sample.payload().to_bytes());
             }
         });
         counts.one(if asked.wait().is_ok() { Count::ToZenoh } else { Count::NotPut });
     }
 
-    fn reply(&self, style: Style, (id, identity): (RequestId, SampleIdentity), payload: &[u8]) {
+    fn reply(
+        &self,
+        style: Style,
+        (client, id, identity): (GuidPrefix, RequestId, SampleIdentity),
+        payload: &[u8],
+    ) {
         let counts = &self.shared.counts;
         if payload.len() > self.shared.config.limits.sample_octets {
             return counts.one(Count::TooLarge);
@@ -144,8 +188,15 @@ impl ClientRoute {
         let Some(data) = data else { return counts.one(Count::NoCdr) };
         let related = (style == Style::Identity).then_some(identity);
         let params = WriteParams { related, ..WriteParams::default() };
-        let writer = self.ends().as_ref().map(|ends| ends.replies.clone());
-        let written = writer.map(|writer| writer.write_with(&SerializedData::new(data), &params));
-        counts.one(if matches!(written, Some(Ok(_))) { Count::FromZenoh } else { Count::NotWritten });
+        let reply = Reply { client, arrived: Instant::now(), data: SerializedData::new(data), params };
+        match &mut *self.ends() {
+            Some(ends) if ends.has_met(client) => ends.write(&reply, counts),
+            Some(ends) if ends.early.len() < self.shared.config.limits.samples as usize => {
+                ends.early.push(reply);
+                // It may have matched in between.
+                self.shared.plan_again();
+            }
+            _ => counts.one(Count::NotWritten),
+        }
     }
 }
