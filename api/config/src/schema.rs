@@ -139,8 +139,9 @@ schema! {
         peers: Vec<String> = Vec::new();
         /// Who introduces participants to each other, see `docs/architectures.md`. "decentralised": nobody; participants announce themselves
         /// to multicast groups and `peers`. "centralised": the `servers`; participants send nothing to multicast groups. "federated": the
-        /// daemon of this host, which also forwards all data. Then only the daemon uses `peers` and the section `network`, except
-        /// `network.max_message_size`.
+        /// daemon of this host, which also forwards all data. Its programs announce themselves to the daemon alone. They ignore `peers`, and
+        /// `participant_index` and the multicast and broadcast keys of `network`. They use `network.interfaces` only if `daemon.direct_write`
+        /// is "asked" or "always", or if `daemon.address` is not a loopback address. The other keys of `network` apply to them too.
         architecture: Architecture = Architecture::Decentralised;
         /// All discovery servers of "centralised": "udp://host:port", or "host" for the port of `dunlin server`. One server that runs is
         /// enough.
@@ -169,8 +170,9 @@ schema! {
         /// What a program does if no daemon runs when it starts: "wait" for it, or continue as "decentralised".
         absent: Absent = Absent::Wait;
         /// Which writers send to other hosts themselves instead of through the daemon. "never": none. "asked": only writers with
-        /// `DataWriterQos::direct_write`. "always": all. With "asked" and "always" the program has a socket in the network, on the
-        /// interfaces of `network`. Bands and limits of the daemon do not apply to data that is sent directly.
+        /// `DataWriterQos::direct_write`. "always": all writers, except those that switch it off with `DataWriterQos::direct_write`. With
+        /// "asked" and "always" the program has sockets on `network.interfaces`. Bands and limits of the daemon do not apply to data that
+        /// writers send themselves.
         direct_write: DirectWrite = DirectWrite::Never;
         /// Make this participant the daemon of its host, as `dunlin daemon` does.
         run: bool = false;
@@ -188,7 +190,8 @@ schema! {
         network_rate: Switch<Rate> = Switch::Off;
         /// Limit of the data to each address and port of other hosts; "off": no limit.
         destination_rate: Switch<Rate> = Switch::Off;
-        /// Bytes that may leave at once after a pause, for each limit; "auto": what the rate carries in 5ms, at least 3kB.
+        /// Bytes that may leave at once after a pause, for each of the limits `network_rate`, `destination_rate`, and `rate` of a band
+        /// without its own `burst`. It does not apply to `application_rate`. "auto": what the rate carries in 5ms, at least 3kB.
         burst: Auto<Size> = Auto::Auto;
         /// At most eight bands of TRANSPORT_PRIORITY, in rising order. Each begins at a priority and ends below the next band:
         /// ["0 rate=20Mbit/s dscp=8", "40 queue=256KiB"]. Data of a higher band leaves first. A band may have a `rate` with a `burst`;
@@ -207,8 +210,8 @@ schema! {
         ipv4: bool = udp().ipv4;
         /// Use IPv6.
         ipv6: bool = udp().ipv6;
-        /// What multicast is used for. "on": discovery and data. "spdp": only discovery of participants. "off": nothing that leaves the
-        /// host.
+        /// What multicast is used for. "on": discovery and data. "spdp": only discovery of participants. "off": only discovery between
+        /// participants on this host, over the loopback interface.
         multicast: Multicast = Multicast::On;
         /// The multicast group of IPv4.
         multicast_group_v4: Ipv4Addr = udp().group_v4;
@@ -229,10 +232,12 @@ schema! {
         /// Kernel buffer of the sending socket; "auto" keeps the kernel's default. A larger buffer weakens the back-pressure of a slow
         /// link on reliable writers.
         send_buffer: Auto<Size> = Auto::Auto;
-        /// Largest datagram, 1KiB to 65507B. "auto" is 1472B, or less on an interface that carries less. For larger samples within this
-        /// host, "auto" is the largest size that the path carries, up to 65000B. Between hosts Dunlin cannot know what switches carry: if
-        /// all take jumbo frames, set "8972B". The IP layer splits a datagram that is too long for an interface. On links below 320 Mbit/s
-        /// with hardly any loss, "auto" sends large samples in such datagrams, of up to 43 frames, see docs/loss-recovery.md.
+        /// Largest datagram: "auto", or a size from 1KiB to 65507B. A size is the limit for all datagrams, also within this host. If all
+        /// switches take jumbo frames, set "8972B", because Dunlin cannot know what switches carry. The IP layer splits a datagram that is
+        /// too long for an interface. "auto" is 1472B, or less on an interface that carries less. Large samples are exceptions from "auto",
+        /// except in programs that use a daemon:
+        /// - Within this host, datagrams have the largest size that the path carries, up to 65000B.
+        /// - Between hosts, on links below 320 Mbit/s with hardly any loss, datagrams have up to 43 frames, see docs/loss-recovery.md.
         max_message_size: Auto<Size> = Auto::Auto;
         /// Give several datagrams to the kernel in one call, if the kernel supports it.
         segmentation_offload: bool = udp().segmentation_offload;
@@ -276,8 +281,8 @@ schema! {
         /// containers.
         directory: String = driver().shared_memory.directory.display().to_string();
         /// Memory for data in flight to one receiving process: a power of two from 256KiB to 256MiB. Until the first large sample Dunlin
-        /// uses at most 1MiB. For samples longer than half of `ring_size` it grows, up to eight times `ring_size` or 32MiB, whichever is
-        /// less.
+        /// uses at most 1MiB. For samples longer than half of `ring_size` the memory grows to up to eight times `ring_size`, but not beyond
+        /// 32MiB. With a `ring_size` of 32MiB or more it does not grow.
         ring_size: Size = Size(driver().shared_memory.ring_size.into());
         /// Who may use the files of this process, and whose files it uses. "user": only the same user. "group": the same group.
         /// "everyone": all who can reach the folder. Anyone with access can end this process by truncating its files.
@@ -348,11 +353,12 @@ schema! {
         /// drops samples that all other readers have acknowledged, see docs/slow-readers.md. "0s" and "infinite": readers are never
         /// inactive.
         inactive_after: Duration = tuning().inactive_after;
-        /// How many samples a KEEP_ALL writer keeps for inactive readers, if its RESOURCE_LIMITS do not set a lower limit.
+        /// How many samples a KEEP_ALL writer keeps while a reader is inactive. If RESOURCE_LIMITS set `max_samples`, that limit applies
+        /// instead, also if it is higher.
         inactive_backlog: u32 = number(tuning().inactive_backlog);
-        /// If the readers of a KEEP_ALL writer have more bytes of samples than this to acknowledge, a write waits, at most for
-        /// max_blocking_time. Then the sample is written anyway. Two samples, and twice the data that may be in flight, are always
-        /// allowed. "0B": no write waits for this. See docs/slow-readers.md.
+        /// Limit of the unacknowledged bytes of samples of a RELIABLE KEEP_ALL writer. The limit is the greatest of this value, the size of
+        /// two samples, and twice the data that may be in flight. A write that would exceed it waits, at most for max_blocking_time and for
+        /// 1s. Then the sample is written anyway. "0B": no write waits for this. See docs/slow-readers.md.
         high_water: Size = size(tuning().high_water);
         /// Bytes of partly received samples that each reader keeps.
         max_reassembly: Size = size(tuning().max_reassembly_bytes);

@@ -20,7 +20,7 @@ fn gauge() -> Result {
     let pause = WaitSet::new();
     for litres in 0.. {
         writer.write(&Level { litres })?;
-        // A wait-set without conditions: a sleep that is simulated where its thread is.
+        // Sleeps: no condition can end this wait. In a simulation it takes virtual time.
         assert_eq!(pause.wait(Duration::from_millis(100)), Err(WaitError::Timeout));
     }
     Ok(())
