@@ -76,7 +76,7 @@ pub fn reference() -> String {
         let _ = writeln!(text, "[{section}]\n");
         for key in KEYS.iter().filter(|key| key.section == *section) {
             comment(&mut text, key.doc);
-            let _ = writeln!(text, "# Type: {}. Environment: {}.", key.expects, key.variable());
+            let _ = writeln!(text, "# Type: {}. Environment: {}.", key.expects(), key.variable());
             let _ = writeln!(text, "# {} = {}\n", key.name, (key.print)(&defaults));
         }
     }

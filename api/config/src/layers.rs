@@ -111,7 +111,7 @@ impl Config {
         if (key.set)(self, raw) {
             self.origins.note(index, (key.print)(self), origin);
         } else {
-            problems.add(origin, format!("{} = {raw}: expected {}", key.path(), key.expects));
+            problems.add(origin, format!("{} = {raw}: expected {}", key.path(), key.expects()));
         }
     }
 

@@ -65,7 +65,9 @@ impl Raw {
 
 /// A type that a key can have.
 pub(crate) trait Value: Clone + PartialEq {
-    /// Completes "expected …".
+    /// A word that may stand for a value.
+    const WORD: Option<&'static str> = None;
+    /// The values of the type; completes "expected …".
     const EXPECTS: &'static str;
     fn read(raw: &Raw) -> Option<Self>;
     /// As it would stand in a TOML file.
@@ -229,6 +231,7 @@ macro_rules! word_or {
         }
 
         impl<T: Value> Value for $name<T> {
+            const WORD: Option<&'static str> = Some($word);
             const EXPECTS: &'static str = T::EXPECTS;
             fn read(raw: &Raw) -> Option<Self> {
                 match raw.text() {

@@ -353,7 +353,7 @@ mod tests {
         let written = include_str!("../../../docs/configuration.md");
         assert!(
             written.contains(dunlin::config::reference().trim()),
-            "docs/configuration.md is out of date: see its first lines"
+            "docs/configuration.md is out of date: replace its reference by the output of `dunlin config --reference`"
         );
     }
 }

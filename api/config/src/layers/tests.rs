@@ -129,8 +129,7 @@ fn keys_are_set_from_the_command_line() {
 fn values_that_do_not_fit_are_refused_with_what_was_expected() {
     assert_eq!(
         text_error("[discovery]\nlease_duration = 10"),
-        "f.toml:2: discovery.lease_duration = 10: expected a duration with a unit, such as \"100ms\" or \"10s\", \
-         or \"infinite\""
+        "f.toml:2: discovery.lease_duration = 10: expected a duration of at least \"100ms\", or \"infinite\""
     );
     assert_eq!(
         text_error("[network]\nipv6 = \"yes\""),
@@ -255,4 +254,66 @@ fn the_reference_names_every_key_and_is_an_empty_configuration() {
         })
         .collect();
     Config::from_toml("filled", &filled).expect("the defaults are values");
+}
+
+/// Whether a configuration with this value alone has nothing against the key.
+fn fits(key: &str, value: &str) -> bool {
+    let mut config = Config::default();
+    let given = format!("{key} = ");
+    let refused = |error: ConfigError| error.to_string().contains(&given);
+    !config.set(key, value).and_then(|()| config.check()).is_err_and(refused)
+}
+
+#[test]
+fn every_value_that_a_printed_type_names_is_accepted() {
+    let mut seen = 0;
+    for (key, expects) in KEYS.iter().map(|key| (key.path(), key.expects())) {
+        let numbers = expects.split_once("number from ").and_then(|(_, range)| range.split_once(" to "));
+        let quoted = expects.split('"').skip(1).step_by(2);
+        let range = ["from \"", "at least \""].iter().any(|begin| expects.contains(begin));
+        let named = numbers.into_iter().flat_map(|(least, most)| [least, most]);
+        for value in named.chain(quoted.filter(|_| range)) {
+            assert!(fits(&key, value), "{key} = {value}: {expects}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 80, "{seen}");
+}
+
+#[test]
+fn values_beside_a_printed_range_are_refused() {
+    for key in KEYS {
+        let (path, expects) = (key.path(), key.expects());
+        let Some((_, range)) = expects.split_once("number from ") else { continue };
+        let [least, most] = [0, 1].map(|at| range.split(" to ").nth(at).unwrap().parse::<i64>().unwrap());
+        assert!(!fits(&path, &(least - 1).to_string()), "{path}: {expects}");
+        assert!(!fits(&path, &(most + 1).to_string()), "{path}: {expects}");
+    }
+    for (key, values) in [
+        ("discovery.announcement_period", &["0s", "infinite"][..]),
+        ("discovery.lease_duration", &["99ms"]),
+        ("daemon.application_rate", &["7kbit/s"]),
+        ("daemon.bundle_delay", &["101ms", "infinite"]),
+        ("daemon.network_rate", &["63kbit/s"]),
+        ("daemon.destination_rate", &["63kbit/s"]),
+        ("daemon.burst", &["1499B"]),
+        ("network.multicast_group_v4", &["10.0.0.1"]),
+        ("network.multicast_group_v6", &["fe80::1"]),
+        ("network.broadcast", &["10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5"]),
+        ("network.max_message_size", &["1023B", "65508B"]),
+        ("network.interface_poll", &["99ms"]),
+        ("shared_memory.directory", &["shm"]),
+        ("shared_memory.ring_size", &["128KiB", "512MiB", "300KiB"]),
+        ("receive.spin", &["1001us", "infinite"]),
+        ("reliability.heartbeat_period", &["0s"]),
+        ("reliability.fragment_size", &["63B", "65001B"]),
+        ("reliability.pacing_rate", &["7kbit/s"]),
+        ("reliability.pacing_burst", &["0B"]),
+        ("reliability.send_window_patience", &["0s"]),
+        ("statistics.period", &["99ms", "61min", "infinite"]),
+        ("fault.delay", &["61s", "infinite"]),
+        ("fault.jitter", &["61s", "infinite"]),
+    ] {
+        values.iter().for_each(|value| assert!(!fits(key, value), "{key} = {value}"));
+    }
 }
