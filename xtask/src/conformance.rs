@@ -23,6 +23,8 @@ const SOURCE: &str = "docs/conformance.in";
 const TABLE: &str = "docs/conformance.md";
 /// Every policy named here needs a row.
 const POLICIES: &str = "protocol/qos/src/id.rs";
+/// Longest line of a paragraph.
+const WIDTH: usize = 200;
 const STATES: [&str; 3] = ["effective", "partly", "refused"];
 
 #[derive(Debug, PartialEq)]
@@ -227,7 +229,7 @@ fn tests(source: &str) -> Result<BTreeSet<String>> {
 
 fn render(lines: &[Line]) -> String {
     let mut out = String::from(
-        "# Conformance\n\nMade by `cargo xtask conformance` from `conformance.in`: change that. A row without a test fails `cargo xtask tidy`.\n",
+        "# Conformance\n\nEdit `conformance.in`, then run `cargo xtask conformance`; do not edit this page. A row without a test fails `cargo xtask tidy`.\n",
     );
     let mut in_table = false;
     for line in lines {
@@ -237,7 +239,7 @@ fn render(lines: &[Line]) -> String {
                 in_table = false;
             }
             Line::Text(text) => {
-                let _ = write!(out, "\n{text}\n");
+                let _ = write!(out, "\n{}\n", wrapped(text));
                 in_table = false;
             }
             Line::Policy(row) => {
@@ -263,9 +265,41 @@ fn render(lines: &[Line]) -> String {
     out
 }
 
+/// A paragraph in lines of at most [`WIDTH`] bytes, if no word is longer.
+fn wrapped(text: &str) -> String {
+    let mut out = String::new();
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        let fits = column + 1 + word.len() <= WIDTH;
+        let separator = if column == 0 {
+            ""
+        } else if fits {
+            " "
+        } else {
+            "\n"
+        };
+        column = if fits { column + separator.len() } else { 0 } + word.len();
+        out.push_str(separator);
+        out.push_str(word);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests_of_the_table {
     use super::*;
+
+    #[test]
+    fn long_paragraphs_are_wrapped_between_words() {
+        let text = "twelve bytes ".repeat(40);
+        let lines = wrapped(&text);
+        assert!(
+            lines.lines().count() > 2
+                && lines.lines().all(|line| (180..=WIDTH).contains(&line.len()) || lines.ends_with(line))
+        );
+        assert_eq!(lines.replace('\n', " "), text.trim());
+        assert_eq!(wrapped("short"), "short");
+    }
 
     /// A row without a test, or with one that does not exist or does not run, fails `cargo test` too.
     #[test]
