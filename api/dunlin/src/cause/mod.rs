@@ -319,7 +319,7 @@ impl Cause {
             Self::DaemonSilent { .. } => DAEMON_HINT,
             Self::NoCounterpart { .. } => "start it, or check domain and topic name on the other side",
             Self::Domain { .. } => {
-                "use one domain id on both sides: in the configuration it is domain.id, and what the code names goes before that"
+                "use one domain id on both sides: the domain id in the code takes precedence over domain.id of the configuration"
             }
             Self::OneSided { .. } => {
                 "datagrams from here do not arrive there: check the firewall of that host, and routes back to it; choose interfaces with network.interfaces"
