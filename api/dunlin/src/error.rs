@@ -331,7 +331,7 @@ pub enum LoanError {
          at most 8 bytes"
     )]
     NotInPlace(&'static str),
-    /// The payload would have no room for its encapsulation header, or more octets than RTPS can say (RTPS 2.5 §8.3.8.3, sampleSize).
+    /// The payload would have no room for its encapsulation header, or more bytes than RTPS can say (RTPS 2.5 §8.3.8.3, sampleSize).
     #[error(
         "no payload has {0} bytes: it has four at least, for the encapsulation header, and fewer than 4 GiB"
     )]
@@ -342,12 +342,12 @@ pub enum LoanError {
          set_longest_loan did before"
     )]
     TooLong {
-        /// Octets that were asked for.
+        /// Bytes that were asked for.
         asked: usize,
-        /// Octets of the longest loan.
+        /// Bytes of the longest loan.
         longest: usize,
     },
-    /// What is the longest loan was settled before, by the first one or by `set_longest_loan`.
+    /// The length of the longest loan was settled before, by the first loan or by `set_longest_loan`.
     #[error("the writer lends {0} bytes at most, which cannot be changed any more")]
     Settled(usize),
 }

@@ -13,21 +13,21 @@ use crate::write_params::WriteParams;
 use crate::writer::DataWriter;
 use crate::writer_inner::UNIT;
 
-/// Octets of the shortest payload.
+/// Bytes of the shortest payload.
 const SHORTEST: usize = EncapsulationHeader::SIZE;
-/// Octets of the longest payload: messages say its length in 32 bits.
+/// Bytes of the longest payload: messages say its length in 32 bits.
 const LONGEST: usize = u32::MAX as usize / UNIT * UNIT;
 
 /// A payload to be filled in place, of any type. The order of calls: `loan_payload` of an [`AnyDataWriter`](crate::AnyDataWriter),
 /// fill it through `DerefMut`, [`truncate`](Self::truncate) it if less was needed, then `write_loaned_payload`. Dropping it
 /// instead gives it back unwritten.
 ///
-/// The first four octets are the encapsulation header (DDS-XTypes 1.3 §7.6.3.1.2). At first it says the representation that the
+/// The first four bytes are the encapsulation header (DDS-XTypes 1.3 §7.6.3.1.2). At first it says the representation that the
 /// writer offers, in little-endian order; who serializes in another byte order, or another form of it, writes another header.
-/// All octets behind it are zero at first.
+/// All bytes behind it are zero at first.
 pub struct PayloadLoan {
     memory: Box<dyn Loan>,
-    /// Octets without the padding at the end.
+    /// Bytes without the padding at the end.
     len: usize,
     shared: bool,
     key_hash: Option<KeyHash>,
@@ -47,8 +47,8 @@ impl PayloadLoan {
         self.shared
     }
 
-    /// Keeps the first `len` octets, of which four are the header: it never has fewer. Nothing happens if there are no more. For
-    /// who finds out how long a sample is by serializing it.
+    /// Shortens the loan to its first `len` bytes, header included. It keeps at least the four bytes of the header. Nothing happens
+    /// if the loan is not longer. For programs that find out how long a sample is by serializing it.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len.max(SHORTEST));
     }
@@ -100,34 +100,34 @@ impl std::fmt::Debug for PayloadLoan {
     }
 }
 
-/// A payload can have so many octets.
+/// A payload can have so many bytes.
 fn check(len: usize) -> Result<(), LoanError> {
     if (SHORTEST..=LONGEST).contains(&len) { Ok(()) } else { Err(LoanError::NoPayload(len)) }
 }
 
 /// Loans without the type of the samples, for [`AnyDataWriter`](crate::AnyDataWriter) too.
 impl DataWriter<SerializedData> {
-    /// Settles how long the payloads can be that this writer lends, in octets with the encapsulation header, before the first
-    /// [`loan_payload`](Self::loan_payload); otherwise that settles it. The memory to lend is divided into pieces of this size,
-    /// 4 to 1,024 of them.
+    /// Settles how long the payloads can be that this writer lends, in bytes with the encapsulation header. Call it before the
+    /// first [`loan_payload`](Self::loan_payload): otherwise the length of that loan is the longest. The writer's pool is divided
+    /// into slots of this size, 4 to 1,024 of them.
     ///
     /// # Errors
-    /// [`LoanError::NoPayload`] below four octets and from 4 GiB on; [`LoanError::Settled`] if it is another number already.
+    /// [`LoanError::NoPayload`] below four bytes and from 4 GiB on; [`LoanError::Settled`] if it is another number already.
     pub fn set_longest_loan(&self, longest: usize) -> Result<(), LoanError> {
         check(longest)?;
         let settled = self.core().payload_lender(longest).longest;
         if settled == longest { Ok(()) } else { Err(LoanError::Settled(settled)) }
     }
 
-    /// A payload of `len` octets in shared memory, encapsulation header included, to be filled and then written with
-    /// [`write_loaned_payload`](Self::write_loaned_payload) without being copied. It is filled with zeros, so that nothing of an
-    /// older sample reaches readers; that takes about as long as to write so many octets once. When all the memory for that is
-    /// in use, because readers keep what they got, or there is none for such long samples (half of `shared_memory.ring_size`,
-    /// or 16 MiB), the payload lies in memory of this process alone, and is copied to other processes; this never waits.
+    /// A payload of `len` bytes in shared memory, encapsulation header included. Fill it, and write it with
+    /// [`write_loaned_payload`](Self::write_loaned_payload) without a copy. It is filled with zeros, so that nothing of an older
+    /// sample reaches readers; that takes about as long as writing so many bytes once. If all slots are in use, because readers
+    /// keep what they got, or if the longest loan is above half of `shared_memory.ring_size` or above 16 MiB, the payload is
+    /// ordinary memory of this process, and is copied to other processes. The call never waits.
     ///
     /// # Errors
     /// [`LoanError::TooLong`] for more than [`set_longest_loan`](Self::set_longest_loan) or the first loan settled;
-    /// [`LoanError::NoPayload`] below four octets and from 4 GiB on.
+    /// [`LoanError::NoPayload`] below four bytes and from 4 GiB on.
     pub fn loan_payload(&self, len: usize) -> Result<PayloadLoan, LoanError> {
         check(len)?;
         let lender = self.core().payload_lender(len);
@@ -142,10 +142,10 @@ impl DataWriter<SerializedData> {
         Ok(PayloadLoan::new(lender.lend(len), len, header))
     }
 
-    /// write of a loan: as [`write`](Self::write) of the same octets, for all readers, of which those on this host and of this
-    /// user can [take](crate::DataReader::take_payloads) the very memory, unless they keep half of it already; the others get
-    /// copies. The instance is found in the octets, or by the [key hash](PayloadLoan::with_key_hash). A length that is no
-    /// multiple of four is padded with zeros, which the header counts (DDS-XTypes 1.3 §7.6.3.1.2). Octets in another
+    /// write of a loan: as [`write`](Self::write) of the same bytes. Readers on this host and of this user can
+    /// [take](crate::DataReader::take_payloads) the same memory, unless their process holds half of the slots already. All other
+    /// readers get copies. The instance is found in the bytes, or by the [key hash](PayloadLoan::with_key_hash). A length that is
+    /// no multiple of four is padded with zeros, which the header counts (DDS-XTypes 1.3 §7.6.3.1.2). Bytes in another
     /// representation than the writer's are converted, see [`SerializedData`], and then copied. A loan of another participant's
     /// writer may be copied too.
     ///

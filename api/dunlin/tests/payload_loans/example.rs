@@ -1,4 +1,4 @@
-//! Samples of a type that the program does not know when it is compiled, written and read where they lie.
+//! Writes and reads samples in shared memory, without a copy. The program does not know their type when it is compiled.
 
 use std::error::Error;
 
@@ -7,10 +7,10 @@ use dunlin::{AnyDataReader, AnyDataWriter, Publisher, SerializedData, Topic};
 
 pub type Result<T = ()> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Octets of the encapsulation header, which stands before the value.
+/// Bytes of the encapsulation header, which precedes the value.
 const HEADER: usize = 4;
 
-/// A writer that lends memory for values of up to so many octets.
+/// Creates a writer that lends memory for values of up to `longest` bytes.
 pub fn create_writer(
     publisher: &Publisher,
     topic: &Topic<SerializedData>,
@@ -22,9 +22,9 @@ pub fn create_writer(
     Ok(writer)
 }
 
-/// Writes one sample. `serialize` puts the value into memory that is zero at first, and says how many octets it took.
+/// Writes one sample. `serialize` gets `longest` zero bytes, serializes the value into them, and returns its length in bytes.
 pub fn write(writer: &AnyDataWriter, longest: usize, serialize: impl FnOnce(&mut [u8]) -> usize) -> Result {
-    // The header is there: the representation that the writer offers, in little-endian order.
+    // The loan already contains the header: the representation that the writer offers, in little-endian order.
     let mut loan = writer.loan_payload(HEADER + longest)?;
     let len = serialize(&mut loan[HEADER..]);
     loan.truncate(HEADER + len);
@@ -32,10 +32,10 @@ pub fn write(writer: &AnyDataWriter, longest: usize, serialize: impl FnOnce(&mut
     Ok(())
 }
 
-/// Looks at what has arrived, header and value, and counts what lies in memory that its writer shares.
+/// Passes each sample that has arrived, with its header, to `at`. Returns how many are in the memory of their writer.
 pub fn look(reader: &AnyDataReader, mut at: impl FnMut(&[u8])) -> Result<usize> {
     let taken = reader.take_payloads(100)?;
     taken.iter().filter_map(|sample| sample.payload.as_ref()).for_each(|payload| at(payload));
-    // Dropping the samples gives their memory back.
+    // When the samples are dropped, their memory returns to the writer.
     Ok(taken.iter().filter(|sample| sample.is_shared()).count())
 }
