@@ -3,9 +3,10 @@
 //! Two participants are matched in both directions; the input is a sequence of what applications do with them, of what
 //! the network does to their datagrams, of steps of time, and of datagrams by unverified peers and forgers. Nothing may panic,
 //! spin or grow; an address that did not show that it receives gets at most three times what came. What the two write,
-//! take and are told is judged by the checkers of the simulator: SampleInfo, LIVELINESS_CHANGED, the deadlines and
-//! liveliness of writers always; contents as long as nobody sent samples in the name of one of the two; and as long as
-//! nobody spoke in their name at all, each gets what the other wrote, as its QoS says, and then both are quiet.
+//! take and are told is judged by the checkers of the simulator. SampleInfo, LIVELINESS_CHANGED, the deadlines and
+//! liveliness of writers are always judged. Contents are judged as long as nobody forged a DATA or DATA_FRAG in the name of
+//! one of the two (announcements are DATA too). As long as nothing at all was forged in their name, each gets what the other
+//! wrote, as its QoS says, and then both are quiet.
 
 mod attack;
 mod forge;

@@ -2,9 +2,9 @@
 //! that it finds room in their socket buffers.
 //!
 //! An ACKNACK counts whole changes, and one of them may be larger than any buffer. So the clock is an exchange of its own
-//! between Dunlin peers: after each half of the window an ECHO_REQUEST follows the data on the same way, and what was sent
-//! before it has been taken from the socket, or is lost, when the ECHO comes. Other vendors' readers know no ECHO and have no
-//! window.
+//! between Dunlin peers: an ECHO_REQUEST follows the data on the same way, and what was sent before it has been taken from the
+//! socket, or is lost, when the ECHO comes. It leaves after each half of the window that is configured, or after each sixteenth
+//! of a window that has grown to more than eight times that. Other vendors' readers know no ECHO and have no window.
 
 use alloc::collections::VecDeque;
 
@@ -197,7 +197,8 @@ impl Window {
         self.sent = self.sent.saturating_add(cost as u64);
     }
 
-    /// Whether it is time to ask: half of the window was sent since.
+    /// Whether it is time to ask: half of the configured window was sent since, or a sixteenth of the narrowest one, if that is
+    /// more.
     pub(in crate::writer) fn wants_echo(&self, next: usize) -> bool {
         let since = self.sent.saturating_sub(self.asked).saturating_add(next as u64);
         self.in_use() && since > ((self.size as u64) / 2).max(self.narrowest / REQUESTS)
