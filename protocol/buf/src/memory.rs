@@ -11,4 +11,10 @@ pub trait Memory: Any + Send + Sync {
     fn is_shared(&self) -> bool {
         false
     }
+
+    /// Whether the bytes that were read before this was asked are those that were put there. Memory in a file that somebody has cut
+    /// short has others.
+    fn is_intact(&self) -> bool {
+        true
+    }
 }

@@ -45,6 +45,13 @@ impl Other {
             Self::Pair(first, _) => first,
         }
     }
+
+    fn is_intact(&self) -> bool {
+        match self {
+            Self::Memory(memory) => memory.is_intact(),
+            Self::Pair(first, tail) => first.is_intact() && tail.is_intact(),
+        }
+    }
 }
 
 /// A range of a reference-counted buffer. Cloning and slicing copy no bytes.
@@ -117,6 +124,14 @@ impl SharedBytes {
             Other::Memory(memory) if self.len == memory.octets().len() => Some(&**memory),
             _ => None,
         }
+    }
+
+    /// Whether the bytes read so far, and those that [follow](Self::tail), are those that were put there, see
+    /// [`Memory::is_intact`]. Those in a buffer of this process always are.
+    #[must_use]
+    #[inline]
+    pub fn is_intact(&self) -> bool {
+        self.owner.other().is_none_or(Other::is_intact)
     }
 
     /// A new buffer with a copy of `bytes`.
@@ -221,6 +236,27 @@ mod tests {
         fn octets(&self) -> &[u8] {
             &[7, 8, 9]
         }
+    }
+
+    struct Spoilt;
+
+    impl Memory for Spoilt {
+        fn octets(&self) -> &[u8] {
+            &[0; 4]
+        }
+
+        fn is_intact(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn bytes_are_intact_if_all_memory_that_they_lie_in_is() {
+        let (plain, spoilt) = (SharedBytes::copy_from(&[1, 2]), SharedBytes::lent(Box::new(Spoilt)));
+        let alive = SharedBytes::lent(Box::new(Chunk { _alive: alloc::sync::Arc::default() }));
+        assert!(plain.is_intact() && alive.is_intact() && plain.clone().followed_by(alive).is_intact());
+        assert!(!spoilt.is_intact() && !spoilt.slice(1..2).unwrap().is_intact());
+        assert!(!plain.followed_by(spoilt).is_intact());
     }
 
     /// It is in every sample and every change of a history.

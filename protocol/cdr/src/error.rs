@@ -116,6 +116,8 @@ pub enum CdrError {
     },
     /// A serialized sample of a topic of which nothing but the name of the type is known has no key hash.
     NoKeyHash,
+    /// The value lay in memory that several processes share, and one of them has cut the file of that short.
+    LostMemory,
 }
 
 impl CdrError {
@@ -176,6 +178,9 @@ impl fmt::Display for CdrError {
             ),
             Self::NoKeyHash => {
                 f.write_str("the type of the topic is not known, so the sample needs a key hash")
+            }
+            Self::LostMemory => {
+                f.write_str("a process has cut short the file in memory that the sample lay in")
             }
         }
     }

@@ -439,7 +439,9 @@ impl WriterCache {
 
 impl WriterHistory for WriterCache {
     fn get(&self, sn: SequenceNumber) -> Option<&Change> {
-        self.changes.get(self.index.get(sn)?).map(|entry| &entry.change)
+        let change = &self.changes.get(self.index.get(sn)?)?.change;
+        // What was lent and is lost is as gone as what was removed: readers are told so.
+        change.payload.as_ref().is_none_or(SharedBytes::is_intact).then_some(change)
     }
 
     fn first_sn(&self) -> Option<SequenceNumber> {

@@ -1,8 +1,14 @@
 //! What goes, what blocks and what is refused (DDS 1.4 §2.2.3.14, §2.2.3.18, §2.2.3.19; §2.2.2.4.2.11).
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dunlin_buf::{Memory, SharedBytes};
 use dunlin_cache::AddError::{OutOfResources, WaitForAck};
+use dunlin_cache::NewChange;
 use dunlin_core::{Duration, SequenceNumber};
 use dunlin_qos::{DataWriterQos, Lifespan};
+use dunlin_rtps::{ChangeKind, WriterHistory};
 
 use crate::fixture::{Fixture, best_effort, handle, keep_all, keep_last, limited, transient};
 
@@ -250,4 +256,36 @@ fn a_failed_add_takes_no_sequence_number() {
     assert_eq!(f.write(1), Err(WaitForAck));
     f.acked = 1;
     assert_eq!(f.write(1), Ok(2));
+}
+
+/// Memory of several processes, of which one may cut the file short.
+struct Lent(Arc<AtomicBool>);
+
+impl Memory for Lent {
+    fn octets(&self) -> &[u8] {
+        &[0, 1, 0, 0, 1]
+    }
+
+    fn is_intact(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn a_sample_whose_lent_memory_was_cut_is_gone_from_the_history() {
+    let (mut f, intact) = (Fixture::new(&keep_all()), Arc::new(AtomicBool::new(true)));
+    f.write(1).unwrap();
+    let lent = NewChange {
+        kind: ChangeKind::Alive,
+        instance: handle(1),
+        source_timestamp: f.now.wall,
+        payload: Some(SharedBytes::lent(Box::new(Lent(Arc::clone(&intact))))),
+        inline_qos: None,
+    };
+    f.cache.add(f.now, lent, SequenceNumber::ZERO).unwrap();
+    f.write(1).unwrap();
+    let there = |f: &Fixture| [1, 2, 3].map(|sn| f.cache.get(SequenceNumber(sn)).is_some());
+    assert_eq!(there(&f), [true; 3]);
+    intact.store(false, Ordering::Relaxed);
+    assert_eq!(there(&f), [true, false, true]);
 }
