@@ -232,6 +232,7 @@ impl Config {
                 Access::Group => dunlin_shm::Access::Group,
                 Access::Everyone => dunlin_shm::Access::Everyone,
             },
+            sigbus_handler: memory.sigbus_handler,
         }
     }
 
@@ -389,6 +390,7 @@ mod tests {
             ("shared_memory.directory", "/dev/shm/x"),
             ("shared_memory.ring_size", "8MiB"),
             ("shared_memory.access", "group"),
+            ("shared_memory.sigbus_handler", "false"),
             ("shared_memory.in_process", "false"),
             ("receive.waiting", "polling"),
             ("receive.spin", "7us"),

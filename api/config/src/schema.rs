@@ -296,8 +296,11 @@ schema! {
         /// `ring_size`, 32MiB, and a sixteenth of the space that was free in the folder when the process joined.
         ring_size: Size as "a power of two from \"256KiB\" to \"256MiB\"" = Size(driver().shared_memory.ring_size.into());
         /// Who may use the files of this process, and whose files it uses. "user": only the same user. "group": the same group.
-        /// "everyone": all who can reach the folder. Anyone with access can end this process by truncating its files.
+        /// "everyone": all who can reach the folder.
         access: Access = Access::User;
+        /// Go on if another process truncates a file of shared memory: Dunlin then installs a handler for the signal SIGBUS, which passes
+        /// all other faults on. Without it a truncated file ends this process.
+        sigbus_handler: bool = driver().shared_memory.sigbus_handler;
         /// Deliver data to other participants of this process on the writing thread, without a socket or another thread. This needs
         /// shared memory in use, no capture file (`debug.pcap`) and no injected faults (`fault`).
         in_process: bool = driver().in_process;

@@ -145,6 +145,8 @@ impl<T: DdsType> LoanedSample<T> {
         let payload = sample.payload.filter(|_| sample.info.valid_data);
         let held = match payload {
             None => None,
+            // Its memory is lost: it has other octets by now.
+            Some(payload) if !payload.is_intact() => return None,
             Some(payload) if is_in_place::<T>(&payload) && view::<T>(&payload).is_some() => {
                 Some(Held::InPlace(payload))
             }

@@ -56,7 +56,11 @@ impl<T: TopicType> Sample<T> {
         let (limits, options) = (Limits::default(), DecodeOptions::for_vendor(sample.vendor));
         let data = match &sample.payload {
             Some(payload) if sample.info.valid_data => {
-                Some(T::read_shared(support, payload, &limits, options)?)
+                let value = T::read_shared(support, payload, &limits, options)?;
+                if !payload.is_intact() {
+                    return Err(CdrError::LostMemory);
+                }
+                Some(value)
             }
             _ => None,
         };

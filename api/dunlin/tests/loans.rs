@@ -12,7 +12,9 @@ use common::eventually;
 use common::processes::{Other, participant_with, role};
 use common::survivors::{Pulse, Survivors, rounds};
 use dunlin::qos::{DataReaderQos, DataWriterQos, DurabilityKind, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Loan, LoanError, LoanedSample};
+use dunlin::{
+    Config, DataReader, DataWriter, DdsType, DomainParticipant, Loan, LoanError, LoanedSample, WriteError,
+};
 
 const COUNT: u32 = 300;
 const LEN: usize = 25_000;
@@ -108,6 +110,7 @@ fn child_process() {
             println!("acknowledged");
             std::thread::park_timeout(Duration::from_secs(60));
         }
+        "write-until" => write_until(&participant, &directory.join(STOP)),
         "keep" => {
             let (reader, mut kept) = (reader(&participant), Vec::new());
             loop {
@@ -445,5 +448,97 @@ fn without_shared_memory_loans_are_copied_to_others() {
         let mut numbers: Vec<_> = got.iter().map(|sample| sample.data().unwrap().number).collect();
         numbers.sort_unstable();
         assert_eq!(numbers, [0, 1, 2, 3, 4]);
+    }
+}
+
+/// A file of this name ends the writing.
+const STOP: &str = "stop";
+
+fn write_until(participant: &DomainParticipant, stop: &Path) {
+    let (writer, mut number, mut failed) = (writer(participant), 0, 0);
+    eventually("a reader", || !writer.matched_subscriptions().is_empty());
+    while !stop.exists() {
+        let mut loan = writer.loan_sample().unwrap();
+        fill(&mut loan, number % 3, number);
+        match writer.write_loaned(loan) {
+            Ok(()) => {}
+            Err(WriteError::Serialize(error)) if error.to_string().contains("cut short") => failed += 1,
+            Err(error) => panic!("{error}"),
+        }
+        number += 1;
+        std::thread::park_timeout(Duration::from_micros(500));
+    }
+    writer.wait_for_acknowledgments(dunlin::Duration::from_secs(30)).unwrap();
+    println!("written {number} failed {failed}");
+    std::thread::park_timeout(Duration::from_secs(60));
+}
+
+fn cut(folder: &Path, len: u64) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let file = std::fs::File::options().write(true).open(entry.unwrap().path());
+        file.and_then(|file| file.set_len(len)).unwrap_or_default();
+    }
+}
+
+/// Takes samples and looks at every octet; true if one of them lay where its writer put it, or none can.
+fn take_some(reader: &DataReader<Picture>, in_place: bool, numbers: &mut Vec<u32>) -> bool {
+    let mut note = |picture: &Picture| {
+        assert_filled(picture);
+        numbers.push(picture.number);
+    };
+    if in_place {
+        let samples = reader.take_loaned(10).unwrap();
+        samples.iter().filter_map(LoanedSample::data).for_each(&mut note);
+        return samples.iter().any(LoanedSample::is_shared);
+    }
+    let samples = reader.take(10).unwrap_or_default();
+    samples.iter().filter_map(|sample| sample.data.as_ref()).for_each(&mut note);
+    true
+}
+
+/// Ends the writing: how many samples there were, and how many writes failed.
+fn stop(folder: &Path, mut other: Other, mut take: impl FnMut()) -> [u32; 2] {
+    std::fs::write(folder.join(STOP), []).unwrap();
+    let line = std::thread::scope(|scope| {
+        let told = scope.spawn(|| other.says("written"));
+        eventually("the end", || {
+            take();
+            told.is_finished()
+        });
+        told.join().unwrap()
+    });
+    let words: Vec<&str> = line[line.find("written").unwrap()..].split_whitespace().collect();
+    [words[1].parse().unwrap(), words[3].parse().unwrap()]
+}
+
+/// What lay in a pool that was cut is lost; no sample has other octets than those that were written.
+#[test]
+fn truncated_loan_pools_end_no_process_and_damage_no_sample() {
+    for (len, in_place) in [(0, true), (150_000, true), (0, false)] {
+        let (domain, folder) = (common::domain(), folder());
+        let participant = participant(domain, folder.path());
+        let (reader, mut numbers) = (reader(&participant), Vec::new());
+        let other = Other::start("write-until", domain, folder.path());
+        eventually("lent samples", || take_some(&reader, in_place, &mut numbers) && numbers.len() > 50);
+        cut(folder.path(), len);
+        let before = numbers.len();
+        eventually("samples behind them", || {
+            take_some(&reader, in_place, &mut numbers);
+            numbers.len() > before + 100
+        });
+        let [written, failed] = stop(folder.path(), other, || {
+            take_some(&reader, in_place, &mut numbers);
+        });
+        eventually("the last sample", || {
+            take_some(&reader, in_place, &mut numbers);
+            numbers.contains(&(written - 1))
+        });
+        numbers.sort_unstable();
+        assert!(numbers.is_sorted_by(|one, next| one < next), "once each");
+        let lost = written as usize - numbers.len();
+        let undecodable = reader.undecodable_count();
+        println!("cut to {len}: {lost} of {written} lost, {undecodable} undecodable, {failed} not written");
+        // The rest was in the history of the writer, which holds sixteen.
+        assert!(lost <= 16 + undecodable as usize + failed as usize, "{lost} of {written} lost");
     }
 }

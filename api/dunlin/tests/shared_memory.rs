@@ -4,11 +4,11 @@
 mod common;
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::eventually;
 use common::processes::{Other, participant_with, role};
-use common::survivors::{Pulse, Survivors, rounds};
+use common::survivors::{LONGEST_PAUSE, Pulse, Survivors, rounds};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{DataReader, DataWriter, DdsType, DomainParticipant};
 
@@ -79,6 +79,7 @@ fn child_process() {
         }
         "read-stay" => read_on(&participant, Some(Pulse::new(role, directory))),
         "write-die" => write_on(&participant, DIES, || {}),
+        "write-until" => write_until(&participant, &directory.join(STOP)),
         "read-die" => read_on(&participant, None),
         other => panic!("no role {other}"),
     }
@@ -230,4 +231,131 @@ fn killed_processes_leave_nothing_behind_and_stop_nobody() {
     survivors.outlive();
     drop(participant(domain, &memory));
     assert_eq!(files(&memory), [""; 0], "nothing is left behind");
+}
+
+/// A file of this name ends the writing.
+const STOP: &str = "stop";
+/// Samples between two cuts, at least.
+const BETWEEN: u64 = 200;
+
+fn write_until(participant: &DomainParticipant, stop: &Path) {
+    let qos = DataWriterQos::default().reliable().keep_all().resource_limits(2_000, -1, -1);
+    let writer = writer(participant, &qos.max_blocking_time(dunlin::Duration::from_secs(30)));
+    eventually("two readers", || writer.matched_subscriptions().len() == 2);
+    let mut number = 0;
+    while !stop.exists() {
+        writer.write(&numbered(number)).unwrap();
+        number += 1;
+        std::thread::park_timeout(Duration::from_micros(200));
+    }
+    writer.wait_for_acknowledgments(dunlin::Duration::from_secs(30)).unwrap();
+    println!("written {number} cut {}", participant.transport_stats().shared_cut);
+    std::thread::park_timeout(Duration::from_secs(60));
+}
+
+fn cut_all(folder: &Path, len: u64) {
+    for name in files(folder) {
+        let file = std::fs::File::options().write(true).open(folder.join(name));
+        file.and_then(|file| file.set_len(len)).unwrap_or_default();
+    }
+}
+
+/// Both readers of the process whose files are cut.
+struct Cut {
+    reliable: DataReader<Numbered>,
+    best_effort: DataReader<Numbered>,
+    next: u64,
+    /// The numbers of the best-effort reader: the first one, the last one, and how many.
+    seen: Option<(u64, u64, u64)>,
+    last: Instant,
+    longest: Duration,
+}
+
+impl Cut {
+    fn take(&mut self) {
+        for number in take(&self.reliable) {
+            assert_eq!(number, self.next, "the reliable reader gets each once, in order");
+            self.next += 1;
+            self.longest = self.longest.max(self.last.elapsed());
+            self.last = Instant::now();
+        }
+        for number in take(&self.best_effort) {
+            let (first, last, count) = self.seen.unwrap_or((number, number, 0));
+            assert!(count == 0 || number > last, "{number} after {last}");
+            self.seen = Some((first, number, count + 1));
+        }
+    }
+
+    /// Takes samples until this is so.
+    fn until(&mut self, what: &str, mut done: impl FnMut(&Self) -> bool) {
+        eventually(what, || {
+            self.take();
+            done(self)
+        });
+    }
+}
+
+fn readers(participant: &DomainParticipant) -> Cut {
+    let topic = participant.create_topic::<Numbered>(TOPIC, &TopicQos::default()).unwrap();
+    let subscriber = participant.create_subscriber(&SubscriberQos::default()).unwrap();
+    let qos = DataReaderQos::default().best_effort().keep_all();
+    Cut {
+        reliable: reader(participant),
+        best_effort: subscriber.create_datareader(&topic, &qos).unwrap(),
+        next: 0,
+        seen: None,
+        last: Instant::now(),
+        longest: Duration::ZERO,
+    }
+}
+
+/// Goes on until data comes through memory.
+fn in_memory(cut: &mut Cut, participant: &DomainParticipant) {
+    let octets = || participant.transport_stats().shared_received_octets;
+    let enough = octets() + 100_000;
+    cut.until("data through memory", |_| octets() > enough);
+}
+
+/// Ends the writing: how many samples there were, and how many files of the writer were cut.
+fn stop(cut: &mut Cut, folder: &Path, mut other: Other) -> [u64; 2] {
+    std::fs::write(folder.join(STOP), []).unwrap();
+    let line = std::thread::scope(|scope| {
+        let told = scope.spawn(|| other.says("written"));
+        cut.until("the end", |_| told.is_finished());
+        told.join().unwrap()
+    });
+    let words: Vec<&str> = line[line.find("written").unwrap()..].split_whitespace().collect();
+    let [written, files]: [u64; 2] = [words[1].parse().unwrap(), words[3].parse().unwrap()];
+    cut.until("all samples", |cut| cut.next == written);
+    [written, files]
+}
+
+/// All files of two processes are cut to several lengths in the middle of the traffic. What is reliable arrives, what is not
+/// is counted, and both processes use memory again afterwards.
+#[test]
+fn truncated_shared_memory_files_end_no_process_and_lose_no_reliable_sample() {
+    let (domain, folder) = (common::domain(), folder());
+    let participant = participant(domain, folder.path());
+    let mut cut = readers(&participant);
+    let other = Other::start("write-until", domain, folder.path());
+    cut.until("the first samples", |cut| cut.next > BETWEEN);
+    cut.longest = Duration::ZERO;
+    for len in [0, 70_000, 4096, 0, 100] {
+        in_memory(&mut cut, &participant);
+        cut_all(folder.path(), len);
+        let next = cut.next + BETWEEN;
+        cut.until("more samples", |cut| cut.next > next);
+    }
+    in_memory(&mut cut, &participant);
+    let [written, there] = stop(&mut cut, folder.path(), other);
+    let here = participant.transport_stats().shared_cut;
+    println!("{written} samples, longest pause {:?}, files cut {here} and {there}", cut.longest);
+    assert!(cut.longest < LONGEST_PAUSE && here > 0 && there > 0);
+    let (first, last, count) = cut.seen.unwrap();
+    let lost = u64::try_from(cut.best_effort.sample_lost_status().total).unwrap();
+    assert_eq!(
+        count + lost,
+        last - first + 1,
+        "{lost} samples of the best-effort reader are counted as lost"
+    );
 }

@@ -628,6 +628,7 @@ impl ReceiveGroup {
         let changed = self.transport.refresh();
         for member in self.members().iter() {
             member.leave_lost_paths(&mut ThreadPort);
+            member.return_to_lost_paths(&mut ThreadPort);
         }
         if !changed {
             return;

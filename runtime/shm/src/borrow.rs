@@ -87,6 +87,10 @@ impl Memory for BorrowedChunk {
     fn octets(&self) -> &[u8] {
         self.from.pool.map.octets(slot_at(self.index, self.from.slot) + PAYLOAD, self.len)
     }
+
+    fn is_intact(&self) -> bool {
+        self.from.pool.map.is_whole()
+    }
 }
 
 impl Drop for BorrowedChunk {

@@ -39,6 +39,9 @@ pub struct ShmConfig {
     pub ring_size: u32,
     /// Who may use the files.
     pub access: Access,
+    /// Whether this process goes on when somebody cuts such a file short. It then has a handler for SIGBUS, which passes on what
+    /// is not of a file of shared memory.
+    pub sigbus_handler: bool,
 }
 
 /// Room for three of the largest messages.
@@ -113,6 +116,7 @@ impl Default for ShmConfig {
             directory: PathBuf::from("/dev/shm/dunlin"),
             ring_size: 1 << 22,
             access: Access::User,
+            sigbus_handler: true,
         }
     }
 }

@@ -4,6 +4,8 @@ use std::fs::{DirBuilder, File, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, Mode, OFlags};
@@ -98,6 +100,8 @@ pub(crate) struct Folder {
     path: PathBuf,
     /// What tells this folder of this host from all others: four octets of each.
     pub(crate) place: [u8; 8],
+    /// Files that somebody has cut short while they were in use.
+    cut: Arc<AtomicU64>,
 }
 
 fn fnv(octets: impl IntoIterator<Item = u8>) -> u32 {
@@ -133,7 +137,7 @@ impl Folder {
         let mut place = [0; 8];
         place[..4].copy_from_slice(&host()?.to_be_bytes());
         place[4..].copy_from_slice(&folder.to_be_bytes());
-        Ok(Self { path: path.to_owned(), place })
+        Ok(Self { path: path.to_owned(), place, cut: Arc::default() })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -142,6 +146,16 @@ impl Folder {
 
     pub(crate) fn file(&self, name: Name) -> PathBuf {
         self.path.join(name.to_string())
+    }
+
+    /// Notes that a file in use was cut short.
+    pub(crate) fn count_cut(&self) {
+        self.cut.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many were.
+    pub(crate) fn cut(&self) -> u64 {
+        self.cut.load(Ordering::Relaxed)
     }
 
     /// The files that have names of ours.

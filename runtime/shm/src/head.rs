@@ -33,6 +33,8 @@ pub(crate) mod place {
     pub(crate) const HEAD: usize = 128;
     /// 1 while the producer waits for room.
     pub(crate) const WAITING: usize = 192;
+    /// Not 0 once the consumer has given the ring up. It writes this into the file, which it may have lost from memory.
+    pub(crate) const REFUSED: usize = 256;
 }
 
 /// Ends the making of a file: from now on others may use it.

@@ -140,6 +140,9 @@ impl Incoming {
                     }
                     let mut buffer = pool.take(size);
                     self.segment.map.read(HEAD + at as usize, buffer.slice_mut(size));
+                    if !self.segment.map.is_whole() {
+                        return Look::Broken;
+                    }
                     self.consumer.release(&memory, len);
                     octets += size;
                     let mut message = pool.freeze(buffer, size);
@@ -156,8 +159,8 @@ impl Incoming {
                     }
                     out.push((message, self.from));
                 }
-                Found::Nothing => break,
-                Found::Broken => return Look::Broken,
+                Found::Nothing if !self.segment.map.is_lost() => break,
+                Found::Nothing | Found::Broken => return Look::Broken,
             }
         }
         let count = out.len() - before;
@@ -189,7 +192,7 @@ impl Incoming {
     }
 }
 
-/// Whether a file is used. Who may write to it may end this process by cutting it short, so nobody may do that who is not
+/// Whether a file is used. Who may write to it may spoil what others put there, or cut it short, so nobody may do that who is not
 /// meant to.
 pub(crate) fn trusts(access: Access, file: &Metadata) -> bool {
     let own = file.uid() == rustix::process::geteuid().as_raw();
@@ -358,17 +361,44 @@ impl Inbox {
         }
     }
 
-    /// Takes a ring that makes no sense out of the folder, by which its producer learns of it.
+    /// Takes a ring that makes no sense out of the folder, and tells its producer.
     fn refuse(&self, rings: &mut Rings, turn: usize) {
         let ring = rings.list.swap_remove(turn);
+        if ring.segment.is_cut() {
+            self.folder.count_cut();
+        } else {
+            self.received.broken.fetch_add(1, Ordering::Relaxed);
+        }
+        // Without this the producer learns of it when it finds that its file was removed.
+        let _ = ring.segment.put_word(place::REFUSED, 1);
         self.folder.remove(ring.name);
         rings.refused.push(ring.name);
-        self.received.broken.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Makes the inbox as it was, if somebody has cut it short. Those who had it open find it again by its name.
+    fn restore(&self, rings: &mut Rings) {
+        if !self.segment.is_cut() {
+            return;
+        }
+        self.folder.count_cut();
+        let (bell, map) = (self.bell(), &self.segment.map);
+        // Whoever sleeps does so on memory that nobody else has: it wakes up here, and looks through the rings after this.
+        let count = bell.count().fetch_add(1, Ordering::AcqRel).wrapping_add(1);
+        bell.wake();
+        if self.segment.restore().is_err() {
+            return;
+        }
+        bell.count().store(count.wrapping_add(1), Ordering::Relaxed);
+        // It may be asleep already by what it saw before.
+        bell.sleeping().store(1, Ordering::Relaxed);
+        map.word(place::GENERATION).store(rings.generation.wrapping_add(1), Ordering::Relaxed);
+        head::sign(map, Name::Inbox(self.id));
     }
 
     /// Removes the rings whose producers are gone, when what they left has been taken.
     pub(crate) fn maintain(&self) {
         let mut rings = lock(&self.rings);
+        self.restore(&mut rings);
         // Also those whose makers died before they could say so.
         self.search(&mut rings);
         rings.pools.forget();

@@ -9,7 +9,7 @@
 
 use std::any::Any;
 use std::io;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use dunlin_buf::{Memory, SharedBytes};
@@ -121,6 +121,7 @@ pub(crate) struct Pool {
     slots: usize,
     slot: usize,
     state: Mutex<State>,
+    is_counted: AtomicBool,
 }
 
 impl Borrower {
@@ -176,7 +177,8 @@ impl Pool {
         head::sign(head, Name::Pool { owner, number });
         let (used, generations, borrowers) = (vec![false; slots], vec![0; slots], Vec::new());
         let state = Mutex::new(State { used, generations, next: 0, borrowers });
-        Ok(Some(Self { folder: folder.clone(), owner, number, segment, slots, slot, state }))
+        let is_counted = AtomicBool::new(false);
+        Ok(Some(Self { folder: folder.clone(), owner, number, segment, slots, slot, state, is_counted }))
     }
 
     fn tally_name(&self, inbox: u64) -> Name {
@@ -211,9 +213,20 @@ impl Pool {
         });
     }
 
-    /// Hands out a slot for writing.
+    /// The file was cut short, which is counted once.
+    fn note_cut(&self) {
+        if !self.is_counted.swap(true, Ordering::Relaxed) {
+            self.folder.count_cut();
+        }
+    }
+
+    /// Hands out a slot for writing; none of a file that somebody has cut short.
     fn lend(self: &Arc<Self>, len: usize) -> Option<Chunk> {
         if PAYLOAD + len > self.slot {
+            return None;
+        }
+        if !self.segment.map.is_whole() {
+            self.note_cut();
             return None;
         }
         let mut state = lock(&self.state);
@@ -351,6 +364,10 @@ impl Memory for Chunk {
 
     fn is_shared(&self) -> bool {
         true
+    }
+
+    fn is_intact(&self) -> bool {
+        self.pool.segment.map.is_whole()
     }
 }
 

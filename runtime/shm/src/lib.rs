@@ -37,6 +37,8 @@ mod segment;
 #[cfg(all(target_os = "linux", not(loom)))]
 mod send;
 #[cfg(all(target_os = "linux", not(loom)))]
+mod sigbus;
+#[cfg(all(target_os = "linux", not(loom)))]
 mod transport;
 #[cfg(not(all(target_os = "linux", not(loom))))]
 mod unavailable;

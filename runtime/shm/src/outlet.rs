@@ -57,8 +57,18 @@ pub(crate) struct Outlet {
     /// Made with the first datagram.
     ring: Mutex<Option<Ring>>,
     /// Why it cannot be used any more.
-    lost: OnceLock<String>,
+    lost: OnceLock<Lost>,
 }
+
+/// Why the way to a receiver cannot be used any more.
+struct Lost {
+    why: String,
+    /// What went wrong is not bound to do so again.
+    may_return: bool,
+}
+
+const CUT: &str = "another process has cut its files short";
+const REFUSED: &str = "the receiver refused the ring";
 
 /// What became of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,12 +112,37 @@ impl Outlet {
 
     /// Why it cannot be used any more, if so.
     pub(crate) fn lost(&self) -> Option<&str> {
-        self.lost.get().map(String::as_str)
+        self.lost.get().map(|lost| lost.why.as_str())
+    }
+
+    /// Whether another way to the receiver may be tried later.
+    pub(crate) fn may_return(&self) -> bool {
+        self.lost.get().is_some_and(|lost| lost.may_return)
     }
 
     fn give_up(&self, why: impl Into<String>) {
         // The first reason stays.
-        let _ = self.lost.set(why.into());
+        let _ = self.lost.set(Lost { why: why.into(), may_return: false });
+    }
+
+    fn give_up_for_now(&self, why: &str) {
+        if self.lost.set(Lost { why: why.into(), may_return: true }).is_ok() && why == CUT {
+            self.folder.count_cut();
+        }
+    }
+
+    /// Gives up if a ring is of no use any more.
+    fn examine(&self, ring: &Ring) -> Result<(), Outcome> {
+        // Read before it is known whether it was there to be read.
+        let refused = ring.segment.map.word(place::REFUSED).load(Ordering::Relaxed) != 0;
+        if !ring.segment.map.is_whole() {
+            self.give_up_for_now(CUT);
+        } else if refused {
+            self.give_up_for_now(REFUSED);
+        } else {
+            return Ok(());
+        }
+        Err(Outcome::Failed)
     }
 
     fn make_ring(&self, capacity: u32) -> io::Result<Ring> {
@@ -136,6 +171,9 @@ impl Outlet {
 
     /// Puts one datagram, without waiting and without a word to the receiver. A chunk that is lent stays where it is.
     pub(crate) fn put(&self, datagram: &Datagram<'_>) -> Outcome {
+        if datagram.last().is_some_and(|(_, chunk)| !chunk.is_intact()) {
+            return Outcome::Failed;
+        }
         let Some((before, chunk)) = self.lent(datagram) else {
             return self.put_octets(datagram.len(), datagram.parts());
         };
@@ -170,7 +208,11 @@ impl Outlet {
         }
         let Some(ring) = guard.as_mut() else { return Outcome::Failed };
         let memory = RingMemory { map: &ring.segment.map, capacity: ring.capacity };
-        match ring.producer.put(&memory, len, parts) {
+        let put = ring.producer.put(&memory, len, parts);
+        if let Err(outcome) = self.examine(ring) {
+            return outcome;
+        }
+        match put {
             Put::Done => {
                 ring.stalled_at = None;
                 Outcome::Sent
@@ -189,6 +231,7 @@ impl Outlet {
     fn prepare(&self, place: &mut Option<Ring>, len: usize) -> Result<(), Outcome> {
         let mut capacity = self.config.capacity_for(len);
         if let Some(ring) = place {
+            self.examine(ring)?;
             if ring.capacity < capacity {
                 ring.retiring = Some(Instant::now());
                 ring.needed = ring.needed.max(capacity);
@@ -217,9 +260,14 @@ impl Outlet {
         }
     }
 
-    /// Tells the receiver that something was put.
-    pub(crate) fn ring_bell(&self) {
+    /// Tells the receiver that something was put; false if it cannot hear that.
+    pub(crate) fn ring_bell(&self) -> bool {
         bell::ring(&InboxBell(&self.inbox.map));
+        let heard = !self.inbox.map.is_lost();
+        if !heard {
+            self.give_up_for_now(CUT);
+        }
+        heard
     }
 
     /// Waits a moment for the receiver to take something, and says whether it did. Others may send meanwhile.
@@ -260,8 +308,10 @@ impl Outlet {
         if self.lost.get().is_none() {
             if self.is_closed() {
                 self.give_up("the receiver is gone");
+            } else if self.is_cut() {
+                self.give_up_for_now(CUT);
             } else if lock(&self.ring).as_ref().is_some_and(|ring| ring.segment.is_removed()) {
-                self.give_up("the receiver refused the ring");
+                self.give_up(REFUSED);
             }
         }
         if self.lost.get().is_some() {
@@ -272,6 +322,10 @@ impl Outlet {
     /// Whether the receiver is gone, or has taken its inbox out of the folder: one that uses chunks keeps the lock.
     fn is_closed(&self) -> bool {
         self.inbox.is_removed() || self.inbox.is_abandoned()
+    }
+
+    fn is_cut(&self) -> bool {
+        self.inbox.is_cut() || lock(&self.ring).as_ref().is_some_and(|ring| ring.segment.is_cut())
     }
 
     /// Removes the ring, unless a receiver that lives has not taken all: it may not even know the ring yet, and removes it

@@ -7,15 +7,16 @@
 use std::fs::{File, Metadata};
 use std::io;
 use std::ops::RangeInclusive;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use rustix::fs::{CWD, FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::config::MAX_RING;
+use crate::sigbus::Watch;
 
 /// Octets before those of a ring: one page, with each word on a cache line of its own.
 pub(crate) const HEAD: usize = 4096;
@@ -25,6 +26,8 @@ pub(crate) const HEAD: usize = 4096;
 pub(crate) struct Map {
     start: NonNull<u8>,
     len: usize,
+    /// What is there is zeros of this process alone once the file was cut short and a page of it used that it has not any more.
+    watch: Watch,
 }
 
 // SAFETY: the memory is used through atomics and through copies that stay inside, and it is there until the value is dropped.
@@ -37,11 +40,46 @@ impl Map {
         // SAFETY: a new mapping at a place that the kernel chooses; nothing else in this process is there.
         let start = unsafe { mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, file, 0)? };
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { start, len })
+        match Watch::new(start.as_ptr() as usize, len) {
+            Some(watch) => Ok(Self { start, len, watch }),
+            None => {
+                // SAFETY: the mapping that was just made, of which nobody else knows.
+                let _ = unsafe { munmap(start.as_ptr().cast(), len) };
+                Err(other("this process maps too many files"))
+            }
+        }
+    }
+
+    /// Maps the file again where it was lost. It is one for reading and writing.
+    fn map_again(&self, file: &File) -> io::Result<()> {
+        self.watch.is_back();
+        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::FIXED);
+        // SAFETY: in the place of a mapping of the same length, which lives as long as self. It is used through atomics, which take
+        // any octets at any time.
+        let mapped = unsafe { mmap(self.start.as_ptr().cast(), self.len, protection, flags, file, 0) };
+        mapped.inspect_err(|_| self.watch.stays_lost())?;
+        Ok(())
+    }
+
+    /// True once it does not show the file any more, because somebody has cut that short: it is zeros then, and what is written
+    /// there reaches nobody. What was read before this says no was in the file.
+    #[inline]
+    pub(crate) fn is_lost(&self) -> bool {
+        self.watch.is_lost()
     }
 
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// True if the file was not cut short before this was asked, and so what was read before was in it. A file loses its last page
+    /// first: that is looked at, because of the page in which it ends now only a part is zeros, without a fault.
+    #[inline]
+    pub(crate) fn is_whole(&self) -> bool {
+        fence(Ordering::Acquire);
+        // SAFETY: inside the mapping, which lives as long as self; the octet is of no interest.
+        unsafe { self.start.as_ptr().add(self.len - 1).read_volatile() };
+        !self.is_lost()
     }
 
     /// One word.
@@ -108,6 +146,8 @@ impl Map {
 
 impl Drop for Map {
     fn drop(&mut self) {
+        // Before the place may be another's.
+        self.watch.leave();
         // SAFETY: the range is that of the mapping, and no borrow of it outlives self. A failure would leave it mapped.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
     }
@@ -184,7 +224,7 @@ impl Segment {
             ));
         }
         let len = usize::try_from(metadata.len()).map_err(|_| other("it is too large"))?;
-        if len < least || len > HEAD + MAX_RING as usize {
+        if len < least.max(HEAD) || len > HEAD + MAX_RING as usize {
             return Err(other("it has a strange size"));
         }
         Ok(Self { map: Map::new(&file, len, ProtFlags::READ | ProtFlags::WRITE)?, file })
@@ -228,6 +268,25 @@ impl Segment {
     /// Whether only this user may write to it.
     pub(crate) fn is_private(&self) -> bool {
         self.file.metadata().is_ok_and(|metadata| is_private(&metadata))
+    }
+
+    /// True if somebody has cut the file short, whether or not that was noticed by using it.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.map.is_lost() || self.file.metadata().is_ok_and(|file| file.len() < self.map.len() as u64)
+    }
+
+    /// Gives a file of one's own the length it had, and maps it again. What was cut off is zeros.
+    ///
+    /// # Errors
+    /// Of the system: no room.
+    pub(crate) fn restore(&self) -> io::Result<()> {
+        rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, self.map.len() as u64)?;
+        self.map.map_again(&self.file)
+    }
+
+    /// Writes a word into the file, whatever is mapped.
+    pub(crate) fn put_word(&self, at: usize, word: u32) -> io::Result<()> {
+        self.file.write_all_at(&word.to_ne_bytes(), at as u64)
     }
 
     /// Takes it out of the folder, if it is what has this name.

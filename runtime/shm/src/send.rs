@@ -88,8 +88,9 @@ impl Call<'_> {
             }
             *next += 1;
         }
-        if put > 0 {
-            outlet.iter().for_each(|outlet| outlet.ring_bell());
+        if put > 0 && !outlet.as_ref().is_some_and(|outlet| outlet.ring_bell()) {
+            self.report.failed += put;
+        } else if put > 0 {
             self.report.sent += put;
             self.counters.octets.fetch_add(octets as u64, Relaxed);
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -17,7 +18,7 @@ use crate::inbox::Inbox;
 use crate::lend::{Pool, PoolLender};
 use crate::outlet::Outlet;
 use crate::send::{self, Sent};
-use crate::{Access, ShmConfig};
+use crate::{Access, ShmConfig, sigbus};
 
 /// Octets of a message besides its payload, at most, for payloads that are lent.
 const OVERHEAD: usize = 4096;
@@ -40,6 +41,8 @@ pub struct ShmTransport {
     /// With the number of participants that attached them.
     outlets: RwLock<BTreeMap<u64, (Arc<Outlet>, usize)>>,
     sent: Sent,
+    /// What was said once: that a file was cut short, and that somebody else has the handler of faults.
+    told: [AtomicBool; 2],
 }
 
 impl ShmTransport {
@@ -48,6 +51,9 @@ impl ShmTransport {
     /// # Errors
     /// When the folder cannot be used, or has no room.
     pub fn open(inner: Arc<dyn Transport>, config: &ShmConfig) -> io::Result<Self> {
+        if config.sigbus_handler {
+            sigbus::install()?;
+        }
         let folder = Folder::open(&config.directory)?;
         folder.sweep();
         let inbox = Inbox::create(&folder, config.access)?;
@@ -55,7 +61,23 @@ impl ShmTransport {
         let (outlets, sent) = (RwLock::default(), Sent::default());
         let config = config.clone();
         let longest = config.longest(folder.free()? / PART_OF_FREE);
-        Ok(Self { inner, config, longest, folder, inbox, channels, outlets, sent })
+        let told = Default::default();
+        Ok(Self { inner, config, longest, folder, inbox, channels, outlets, sent, told })
+    }
+
+    fn warning(&self) -> Option<String> {
+        let folder = self.folder.path().display();
+        let once = |index: usize, is: bool| is && !self.told[index].swap(true, Relaxed);
+        if once(0, self.folder.cut() > 0) {
+            return Some(format!(
+                "a process has cut short files of shared memory in {folder} that this one uses: data takes the network until they are replaced"
+            ));
+        }
+        once(1, self.config.sigbus_handler && sigbus::is_replaced()).then(|| {
+            format!(
+                "the handler for SIGBUS that shared memory needs was replaced: who cuts files in {folder} short ends this process"
+            )
+        })
     }
 
     fn lend_from_pool(&self, len: usize) -> Option<Box<dyn Lender>> {
@@ -113,6 +135,7 @@ impl Transport for ShmTransport {
         if shared == 0 {
             return self.inner.send(datagrams, mode);
         }
+        sigbus::unblock_here();
         let mut report = send::send(datagrams, mode, |locator| self.find(locator), &self.sent);
         if others {
             let rest = self.inner.send(datagrams, mode);
@@ -129,7 +152,10 @@ impl Transport for ShmTransport {
         out: &mut Vec<(SharedBytes, Locator)>,
     ) -> io::Result<()> {
         match channel {
-            Channel::DataShared => self.inbox.receive(mode, pool, out),
+            Channel::DataShared => {
+                sigbus::unblock_here();
+                self.inbox.receive(mode, pool, out)
+            }
             _ => self.inner.recv(channel, mode, pool, out),
         }
     }
@@ -193,6 +219,7 @@ impl Transport for ShmTransport {
     }
 
     fn refresh(&self) -> bool {
+        sigbus::unblock_here();
         self.inbox.maintain();
         let outlets: Vec<Arc<Outlet>> = self
             .outlets
@@ -210,7 +237,7 @@ impl Transport for ShmTransport {
     }
 
     fn warnings(&self) -> Vec<String> {
-        self.inner.warnings()
+        self.inner.warnings().into_iter().chain(self.warning()).collect()
     }
 
     fn troubles(&self) -> Vec<String> {
@@ -226,6 +253,7 @@ impl Transport for ShmTransport {
             shared_received_datagrams: self.inbox.received.datagrams.load(Relaxed),
             shared_received_octets: self.inbox.received.octets.load(Relaxed),
             shared_broken: self.inbox.received.broken.load(Relaxed),
+            shared_cut: self.folder.cut(),
             ..self.inner.stats()
         }
     }
@@ -277,8 +305,17 @@ impl Transport for ShmTransport {
             _ => self.inner.lost(peer),
         }
     }
+
+    fn may_return(&self, peer: &Locator) -> bool {
+        match peer.kind {
+            LocatorKind::SHARED_MEMORY => self.find(peer).is_some_and(|outlet| outlet.may_return()),
+            _ => self.inner.may_return(peer),
+        }
+    }
 }
 
+#[cfg(test)]
+mod cut_tests;
 #[cfg(test)]
 mod loan_tests;
 #[cfg(test)]

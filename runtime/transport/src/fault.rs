@@ -388,6 +388,10 @@ impl Transport for Fault {
         self.shared.inner.lost(peer)
     }
 
+    fn may_return(&self, peer: &Locator) -> bool {
+        self.shared.inner.may_return(peer)
+    }
+
     fn stats(&self) -> TransportStats {
         self.shared.inner.stats()
     }

@@ -189,6 +189,11 @@ pub trait Transport: Send + Sync {
         None
     }
 
+    /// Whether a path that is [lost](Transport::lost) is worth being opened again later. To be asked before it is closed.
+    fn may_return(&self, _to: &Locator) -> bool {
+        false
+    }
+
     /// What the user should know about how this transport was set up, in sentences.
     fn notes(&self) -> Vec<String> {
         Vec::new()

@@ -311,6 +311,10 @@ impl Transport for Pcap {
         self.inner.lost(peer)
     }
 
+    fn may_return(&self, peer: &Locator) -> bool {
+        self.inner.may_return(peer)
+    }
+
     fn stats(&self) -> TransportStats {
         self.inner.stats()
     }

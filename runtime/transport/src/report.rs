@@ -66,6 +66,8 @@ pub struct TransportStats {
     pub shared_received_octets: u64,
     /// Processes whose memory made no sense, and that are not listened to any more.
     pub shared_broken: u64,
+    /// Files of shared memory that somebody has cut short while this process used them.
+    pub shared_cut: u64,
 }
 
 impl TransportStats {
@@ -91,6 +93,7 @@ impl TransportStats {
             (&mut self.shared_received_datagrams, other.shared_received_datagrams),
             (&mut self.shared_received_octets, other.shared_received_octets),
             (&mut self.shared_broken, other.shared_broken),
+            (&mut self.shared_cut, other.shared_cut),
         ];
         for (sum, other) in pairs {
             *sum = sum.saturating_add(other);

@@ -154,6 +154,10 @@ impl Transport for Together {
         self.carrier(to)?.lost(to)
     }
 
+    fn may_return(&self, to: &Locator) -> bool {
+        self.carrier(to).is_some_and(|carrier| carrier.may_return(to))
+    }
+
     fn notes(&self) -> Vec<String> {
         self.all.iter().flat_map(|transport| transport.notes()).collect()
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dunlin_buf::SharedBytes;
+use dunlin_cdr::CdrError;
 use dunlin_core::{InstanceHandle, SampleIdentity, SequenceNumber};
 use dunlin_driver::WriteWait;
 use dunlin_engine::{WriteRequest, WriterSlot};
@@ -21,6 +22,13 @@ pub(crate) struct Prepared {
     pub key: Option<SharedBytes>,
     /// What is said of it besides.
     pub inline_qos: Option<SharedBytes>,
+}
+
+impl Prepared {
+    /// What was lent must still be there.
+    fn check_memory(&self) -> Result<(), WriteError> {
+        if self.request.payload.is_intact() { Ok(()) } else { Err(CdrError::LostMemory.into()) }
+    }
 }
 
 impl WriterInner {
@@ -49,6 +57,7 @@ impl WriterInner {
         prepared: Prepared,
         wait: WriteWait,
     ) -> Result<SampleIdentity, WriteError> {
+        prepared.check_memory()?;
         let Prepared { request, key, inline_qos } = prepared;
         let number = if request.kind == ChangeKind::Alive {
             let instance = request.instance;
@@ -67,6 +76,7 @@ impl WriterInner {
         self: Arc<Self>,
         prepared: Prepared,
     ) -> Result<SampleIdentity, WriteError> {
+        prepared.check_memory()?;
         let Prepared { request, key, inline_qos } = prepared;
         let slot = Arc::clone(self.enabled()?);
         // The handle keeps the writer while its sample waits.

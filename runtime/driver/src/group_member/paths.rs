@@ -21,7 +21,14 @@ struct OtherPath {
     place: Locator,
     /// Why the place is not used, if so.
     refused: Option<String>,
+    /// It was used and is tried again.
+    may_return: bool,
+    /// How often it was used again after it had been lost.
+    returns: u8,
 }
+
+/// Most times that a lost path is used again: each time something is lost on it, which has to be repaired.
+const MOST_RETURNS: u8 = 8;
 
 /// The peers of one participant that it reaches otherwise than over the network, or might.
 pub(crate) struct OtherPaths {
@@ -35,6 +42,21 @@ impl OtherPaths {
     pub(crate) fn of(transport: &dyn Transport) -> Option<Self> {
         let opens = transport.locators().default_unicast.iter().any(|own| transport.opens(own));
         opens.then(|| Self { paths: Mutex::default(), failed: AtomicBool::new(false) })
+    }
+
+    fn that_may_return(&self) -> Vec<(GuidPrefix, Locator)> {
+        let paths = lock(&self.paths);
+        let lost = paths.iter().filter(|(_, path)| path.may_return);
+        lost.map(|(prefix, path)| (*prefix, path.place)).collect()
+    }
+
+    /// Notes that a path is used again; false if it is another one by now.
+    fn has_returned(&self, prefix: GuidPrefix, place: Locator) -> bool {
+        let mut paths = lock(&self.paths);
+        let path = paths.get_mut(&prefix).filter(|path| path.place == place && path.may_return);
+        let Some(path) = path else { return false };
+        (path.refused, path.may_return, path.returns) = (None, false, path.returns + 1);
+        true
     }
 
     pub(crate) fn note_failure(&self) {
@@ -103,7 +125,8 @@ impl GroupMember {
                     self.tell_of_path(prefix, instead_of(&place), reason);
                 }
             }
-            lock(&others.paths).insert(prefix, OtherPath { place, refused });
+            let path = OtherPath { place, refused, may_return: false, returns: 0 };
+            lock(&others.paths).insert(prefix, path);
         }
     }
 
@@ -149,6 +172,7 @@ impl GroupMember {
         for (prefix, path) in lock(&others.paths).iter_mut().filter(|(_, path)| path.refused.is_none()) {
             if let Some(reason) = self.transport.lost(&path.place) {
                 path.refused = Some(reason.clone());
+                path.may_return = path.returns < MOST_RETURNS && self.transport.may_return(&path.place);
                 lost.push((*prefix, path.place, reason));
             }
         }
@@ -157,6 +181,25 @@ impl GroupMember {
             self.transport.close_path(&place);
             dunlin_host::call(port, self, |out| {
                 self.participant.choose_path(self.platform.now(), prefix, None, out);
+            });
+        }
+    }
+
+    /// Tries paths again that were lost, if what was wrong with them may be over.
+    pub(crate) fn return_to_lost_paths(self: &Arc<Self>, port: &mut impl Port<Member = Arc<Self>>) {
+        let Some(others) = &self.paths else { return };
+        for (prefix, place) in others.that_may_return() {
+            // Why it was lost is known; why it is not back is of no interest.
+            if self.open(&place).is_err() {
+                continue;
+            }
+            if !others.has_returned(prefix, place) {
+                self.transport.close_path(&place);
+                continue;
+            }
+            crate::log!(INFO, "{prefix}: data no longer goes over the network");
+            dunlin_host::call(port, self, |out| {
+                self.participant.choose_path(self.platform.now(), prefix, Some(place), out);
             });
         }
     }

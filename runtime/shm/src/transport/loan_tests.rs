@@ -9,7 +9,7 @@ use super::*;
 use crate::Access;
 use crate::folder::Name;
 
-const LEN: usize = 100_004;
+pub(super) const LEN: usize = 100_004;
 
 impl World {
     fn open_with(&self, ring_size: u32, access: Access) -> ShmTransport {
@@ -18,7 +18,7 @@ impl World {
     }
 
     /// Two that know each other, and what the first one lends: ten slots.
-    fn pair(&self) -> (ShmTransport, ShmTransport, Box<dyn Lender>) {
+    pub(super) fn pair(&self) -> (ShmTransport, ShmTransport, Box<dyn Lender>) {
         let (a, b) = (self.open(), self.open());
         a.open_path(&inbox(&b)).unwrap();
         let lender = a.lender(LEN).unwrap();
@@ -26,13 +26,13 @@ impl World {
     }
 }
 
-fn filled(mut loan: Box<dyn Loan>, octet: u8) -> SharedBytes {
+pub(super) fn filled(mut loan: Box<dyn Loan>, octet: u8) -> SharedBytes {
     loan.octets_mut().fill(octet);
     loan.share()
 }
 
 /// A message of a head, the encapsulation header and what is lent.
-fn message(payload: &SharedBytes, to: &[Locator]) -> Outbox {
+pub(super) fn message(payload: &SharedBytes, to: &[Locator]) -> Outbox {
     let mut outbox = Outbox::new();
     outbox.begin();
     outbox.put(b"RTPS head");
@@ -41,7 +41,7 @@ fn message(payload: &SharedBytes, to: &[Locator]) -> Outbox {
     outbox
 }
 
-fn receive(transport: &ShmTransport) -> Vec<SharedBytes> {
+pub(super) fn receive(transport: &ShmTransport) -> Vec<SharedBytes> {
     let (mut pool, mut batch) = (BufPool::new(1 << 20), vec![]);
     for _ in 0..4 {
         transport.recv(Channel::DataShared, RecvMode::NonBlocking, &mut pool, &mut batch).unwrap();

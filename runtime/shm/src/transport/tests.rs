@@ -53,7 +53,7 @@ pub(super) fn inbox(transport: &ShmTransport) -> Locator {
 }
 
 /// What has arrived, as far as one look finds it.
-fn arrived(transport: &ShmTransport) -> Vec<Vec<u8>> {
+pub(super) fn arrived(transport: &ShmTransport) -> Vec<Vec<u8>> {
     let (mut pool, mut all, mut empty) = (BufPool::new(1 << 20), vec![], 0);
     loop {
         let mut batch = vec![];
@@ -67,7 +67,7 @@ fn arrived(transport: &ShmTransport) -> Vec<Vec<u8>> {
     }
 }
 
-fn send(from: &ShmTransport, to: &ShmTransport, octets: &[u8]) -> SendReport {
+pub(super) fn send(from: &ShmTransport, to: &ShmTransport, octets: &[u8]) -> SendReport {
     from.send(&single(octets, &[inbox(to)]), SendMode::NonBlocking)
 }
 
