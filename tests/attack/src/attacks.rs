@@ -99,6 +99,9 @@ const DROPPED_BY_READER: Reaches = &[(Side::Reader, "misplaced", 10)];
 const UNHEARD_BY_WRITER: Reaches = &[(Side::Writer, "discovery_misplaced", 10)];
 const UNHEARD_BY_READER: Reaches = &[(Side::Reader, "discovery_misplaced", 10)];
 
+/// Both used a file that was cut short.
+const CUT: Reaches = &[(Side::Writer, "shared_cut", 1), (Side::Reader, "shared_cut", 1)];
+
 /// All attacks. Those that begin with `host` come from the pair's own address, those with `near` also from its ports.
 pub const ATTACKS: &[Attack] = &[
     udp("peer-moves-itself", places::peer_moves_itself),
@@ -330,10 +333,8 @@ pub const ATTACKS: &[Attack] = &[
     by(Way::Tcp, flood("tcp-half-closed", streams::half_closed)),
     by(Way::SharedMemory, flood("memory-foreign-files", memory::foreign_files)),
     by(Way::SharedMemory, udp("memory-files-are-deleted", memory::files_are_deleted)),
-    open(
-        "SIGBUS ends both: docs/shared-memory.md, Trust",
-        by(Way::SharedMemory, udp("memory-files-are-cut", memory::files_are_cut)),
-    ),
+    short(by(Way::SharedMemory, reaching(CUT, udp("memory-files-are-cut", memory::files_are_cut)))),
+    by(Way::SharedMemory, reaching(CUT, udp("memory-files-are-cut-often", memory::files_are_cut_often))),
 ];
 
 /// A sample of the pair's type; its check fits only real numbers.

@@ -36,6 +36,7 @@ counters! {
         foreign, over_quota, partials_evicted, out_of_order_dropped, heartbeats_received, heartbeats_ignored,
         gaps_received, echoes_sent,
     }
+    transport { shared_cut }
     writer { acknacks_received, nack_frags_received, requests_ignored, requests_suppressed, filters_dropped }
 }
 
@@ -60,6 +61,7 @@ impl Counters {
             discovery_foreign_locators: discovery.foreign_locators,
             discovery_type_answers: discovery.type_answers,
             discovery_overtaken: discovery.overtaken,
+            shared_cut: participant.transport_stats().shared_cut,
             ..Self::default()
         }
     }

@@ -48,13 +48,23 @@ pub(super) fn files_are_deleted(field: &mut Field) -> Result<()> {
     })
 }
 
-/// All files that the pair has mapped are cut to nothing.
-pub(super) fn files_are_cut(field: &mut Field) -> Result<()> {
+fn cut(field: &Field, len: u64) -> Result<()> {
     for file in files(field)? {
         if let Ok(file) = OpenOptions::new().write(true).open(file) {
-            _ = file.set_len(0);
+            _ = file.set_len(len);
         }
     }
+    Ok(())
+}
+
+/// All files that the pair has mapped are cut to nothing.
+pub(super) fn files_are_cut(field: &mut Field) -> Result<()> {
+    cut(field, 0)?;
     field.rest(field.left());
     Ok(())
+}
+
+/// All files are cut again and again, to other lengths each time: some lose a part alone, and all that is made anew is cut too.
+pub(super) fn files_are_cut_often(field: &mut Field) -> Result<()> {
+    field.again(Duration::from_millis(50), |field, round| cut(field, (round * 12_345) % 1_000_000))
 }
