@@ -63,6 +63,8 @@ misbehaviours! {
     LastNumber false "LAST_NUMBER" "writes the last sequence number that there is",
     /// Fragments of one change differ in the size of the change or of its fragments (§8.3.8.3).
     ContradictoryFragments false "CONTRADICTORY_FRAGMENTS" "sends fragments that contradict each other",
+    /// A change came again with its sequence number and another source timestamp: one of the two was forged (§8.3.5.4, §8.7.2.3).
+    ContradictoryDuplicate false "CONTRADICTORY_DUPLICATE" "sends two samples with one number",
     /// A change in fragments is larger than the reader puts together (`reliability.max_reassembly_per_writer`).
     TooLarge false "TOO_LARGE" "sends samples that are larger than readers put together",
     /// A change came so far ahead, or so many were in parts, that there is no room for it until others have come.
@@ -87,6 +89,8 @@ misbehaviours! {
     ForeignEntity false "FOREIGN_ENTITY" "announces entities of another participant",
     /// An announcement is older than one that came before, or than the goodbye of its participant.
     Overtaken true "OVERTAKEN" "sends announcements that later ones have overtaken",
+    /// A goodbye in its name was no proof that it leaves, and it answered a question afterwards (§8.5.3.2).
+    RefutedGoodbye false "REFUTED_GOODBYE" "is said to leave, and answers",
     /// It announces another domain or domain tag (§8.5.3.2).
     OtherDomain true "OTHER_DOMAIN" "announces itself in another domain",
     /// It announces more participants or endpoints than `quotas` allow.

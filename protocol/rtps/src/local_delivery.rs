@@ -69,6 +69,7 @@ impl Reader {
             key_only: delivery.key_only,
             inline_qos: delivery.inline_qos.clone().map(|list| (list, Endianness::Little)),
             reassembled: false,
+            is_refuted: false,
         };
         self.on_change(now, index, change, sink, out);
         self.settled_through(index)

@@ -21,6 +21,8 @@ pub(crate) struct Incoming {
     pub(crate) key_only: bool,
     pub(crate) inline_qos: Option<(SharedBytes, Endianness)>,
     pub(crate) reassembled: bool,
+    /// Another change came with its number while it waited.
+    pub(crate) is_refuted: bool,
 }
 
 /// The shared form of octets borrowed from a packet.
@@ -73,6 +75,7 @@ impl Incoming {
             key_only: matches!(data.payload, Payload::Key(_)),
             inline_qos: data.inline_qos.as_ref().map(|list| share_list(packet, list)),
             reassembled: false,
+            is_refuted: false,
         }
     }
 

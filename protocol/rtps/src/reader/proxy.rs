@@ -1,14 +1,17 @@
 //! RTPS 2.5 §8.4.10.4 "RTPS WriterProxy": what a reader remembers of one matched writer.
 
 mod gaps;
+mod marks;
 mod parts;
 
 use alloc::boxed::Box;
 
 use dunlin_core::{
     Behaviour, Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SequenceNumberSet, SnRange, SnRanges,
+    WallTime,
 };
 use gaps::OUT_OF_REACH;
+use marks::{Marks, contradict};
 pub(super) use parts::Acquaintance;
 use parts::{AckState, Ahead, Announced, Start};
 
@@ -35,6 +38,8 @@ pub(super) struct WriterProxy {
     /// Changes that the application was shown and has yet to commit, if it acknowledges itself.
     uncommitted: Option<Box<SnRanges>>,
     pub(super) ack: AckState,
+    /// Which changes were delivered last. What built-in writers say is doubted in other ways.
+    marks: Option<Marks>,
 }
 
 /// How far a reader was with a writer that it loses.
@@ -71,6 +76,7 @@ const MAX_UNCOMMITTED: usize = 256;
 impl WriterProxy {
     pub(super) fn new(cfg: WriterProxyConfig, reliable: bool, quiet: Duration) -> Self {
         Self {
+            marks: (!cfg.guid.entity_id.is_builtin()).then(Marks::new),
             cfg,
             reliable,
             acquaintance: Acquaintance::NotShown,
@@ -267,7 +273,11 @@ impl WriterProxy {
             let store = if self.is_next(expected) { self.ahead.store.if_made() } else { None };
             let next = store.and_then(|store| store.take(expected));
             if let Some(change) = next {
+                let is_refuted = change.is_refuted;
                 self.offer(now, change, sink, stats);
+                if let Some(marks) = self.marks.as_mut().filter(|_| is_refuted) {
+                    marks.forget(expected);
+                }
                 continue;
             }
             let hole = self.ahead.irrelevant.range_of(self.expected);
@@ -300,6 +310,9 @@ impl WriterProxy {
     }
 
     fn skip_to(&mut self, sn: SequenceNumber) {
+        if let Some(marks) = &mut self.marks {
+            marks.skip(self.expected, sn);
+        }
         self.expected = self.expected.max(sn);
         self.ahead.irrelevant.remove_through(self.expected.previous());
     }
@@ -326,13 +339,37 @@ impl WriterProxy {
         stats: &mut ReaderStats,
     ) {
         let delivery = sink.deliver(now, &change.received(self.cfg.guid));
-        self.settle(delivery, stats, || change);
+        self.settle(delivery, change.source_timestamp, stats, || change);
+    }
+
+    /// Whether a change that came before has this number and is another one; told once. Either may be the one that the writer wrote.
+    pub(super) fn refute(&mut self, sn: SequenceNumber, timestamp: Option<WallTime>) -> bool {
+        let Some(marks) = &mut self.marks else { return false };
+        let always_timed = self.cfg.vendor.does(Behaviour::SpeaksDunlin);
+        if sn < self.expected {
+            return marks.refute(self.expected, sn, timestamp, always_timed);
+        }
+        let waiting = self.ahead.store.if_made().and_then(|store| store.get_mut(sn));
+        waiting.is_some_and(|change| {
+            let refuted = !change.is_refuted && contradict(change.source_timestamp, timestamp, always_timed);
+            change.is_refuted |= refuted;
+            refuted
+        })
+    }
+
+    /// A change was delivered that had this source timestamp.
+    #[inline]
+    pub(super) fn mark(&mut self, sn: SequenceNumber, timestamp: Option<WallTime>) {
+        if let Some(marks) = &mut self.marks {
+            marks.put(sn, timestamp);
+        }
     }
 
     /// What becomes of the expected change, now that the sink has seen it.
     pub(super) fn settle(
         &mut self,
         delivery: Delivery,
+        timestamp: Option<WallTime>,
         stats: &mut ReaderStats,
         change: impl FnOnce() -> Incoming,
     ) {
@@ -346,6 +383,7 @@ impl WriterProxy {
                 if let Some(passed) = self.ahead.passed_over.if_made() {
                     passed.deliver();
                 }
+                self.mark(self.expected, timestamp);
                 self.expected = self.expected.next();
                 if !self.ahead.irrelevant.is_empty() {
                     self.ahead.irrelevant.remove_through(self.expected.previous());
@@ -411,7 +449,7 @@ impl WriterProxy {
     }
 }
 
-fn report_lost(writer: Guid, count: u64, sink: &mut dyn DeliverySink, stats: &mut ReaderStats) {
+pub(super) fn report_lost(writer: Guid, count: u64, sink: &mut dyn DeliverySink, stats: &mut ReaderStats) {
     if count > 0 {
         stats.lost = stats.lost.saturating_add(count);
         sink.lost(writer, count);
@@ -423,6 +461,6 @@ mod tests {
     /// A participant has three of them for each other one; docs/scale.md says what that comes to.
     #[test]
     fn a_proxy_stays_small() {
-        assert!(size_of::<super::WriterProxy>() <= 352);
+        assert!(size_of::<super::WriterProxy>() <= 360);
     }
 }

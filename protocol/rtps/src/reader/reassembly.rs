@@ -238,6 +238,7 @@ impl Partial {
             key_only: self.key_only,
             inline_qos: self.inline_qos,
             reassembled: true,
+            is_refuted: false,
         }
     }
 }

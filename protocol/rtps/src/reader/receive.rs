@@ -7,6 +7,7 @@ use dunlin_core::{
 use dunlin_wire::{Data, DataFrag, PlainData, ReceiverState};
 
 use super::incoming::{is_for_another, share_payload};
+use super::proxy::report_lost;
 use super::{Added, Incoming, Limits, Reader};
 use crate::proxy_index::ProxyIndex;
 use crate::{ChangeKind, DeliverySink, Received};
@@ -36,7 +37,7 @@ impl Reader {
         let Some(index) = self.addressed(state.source_prefix, data.writer_id, data.reader_id) else { return };
         let named = data.reader_id != EntityId::UNKNOWN;
         let sn = data.writer_sn;
-        if !self.is_new(index, sn)
+        if !self.is_new(index, (sn, state.timestamp), sink)
             || (named && self.passes_over(now, index, (sn, data.reader_id), state, out))
         {
             return;
@@ -85,13 +86,14 @@ impl Reader {
             reassembled: false,
         };
         let delivery = sink.deliver(now, &change);
-        proxy.settle(delivery, &mut self.stats, || Incoming {
+        proxy.settle(delivery, timestamp, &mut self.stats, || Incoming {
             sn: change.sn,
             source_timestamp: timestamp,
             payload: change.payload.clone(),
             key_only: false,
             inline_qos: None,
             reassembled: false,
+            is_refuted: false,
         });
         true
     }
@@ -106,7 +108,7 @@ impl Reader {
         out: &mut Outbox,
     ) {
         let sn = change.sn;
-        if !self.is_new(index, sn) {
+        if !self.is_new(index, (sn, change.source_timestamp), sink) {
             return;
         }
         let elsewhere = change.is_for_another(self.cfg.guid);
@@ -147,7 +149,9 @@ impl Reader {
     ) {
         let Some(index) = self.addressed(state.source_prefix, frag.writer_id, frag.reader_id) else { return };
         let sn = frag.writer_sn;
-        if !self.is_new(index, sn) || self.passes_over(now, index, (sn, frag.reader_id), state, out) {
+        if !self.is_new(index, (sn, state.timestamp), sink)
+            || self.passes_over(now, index, (sn, frag.reader_id), state, out)
+        {
             return;
         }
         if is_for_another(frag.inline_qos.as_ref(), state.source_version, self.cfg.guid) {
@@ -179,8 +183,14 @@ impl Reader {
         self.ask_if_unheard(now, index, out);
     }
 
-    /// Whether anything of a change is still wanted.
-    fn is_new(&mut self, index: ProxyIndex, sn: SequenceNumber) -> bool {
+    /// Whether anything of a change is still wanted. One that comes again has the source timestamp that it had; if not, one of the two
+    /// is forged, and which one nobody can tell: one change of the writer is lost.
+    fn is_new(
+        &mut self,
+        index: ProxyIndex,
+        (sn, timestamp): (SequenceNumber, Option<WallTime>),
+        sink: &mut dyn DeliverySink,
+    ) -> bool {
         // Nothing can follow the highest number, so it is not one of a change.
         let possible = sn >= SequenceNumber::FIRST && sn < SequenceNumber::MAX;
         let new = possible && self.writers.get(index).is_some_and(|proxy| !proxy.is_settled(sn));
@@ -189,6 +199,13 @@ impl Reader {
         }
         if !new {
             self.stats.duplicates = self.stats.duplicates.saturating_add(1);
+            let proxy = self.writers.get_mut(index).filter(|_| possible);
+            if let Some(proxy) = proxy
+                && proxy.refute(sn, timestamp)
+            {
+                report_lost(proxy.guid(), 1, sink, &mut self.stats);
+                self.refused = Some(Misbehaviour::ContradictoryDuplicate);
+            }
         }
         new
     }
@@ -267,6 +284,7 @@ impl Reader {
             crate::Delivery::Rejected => &mut self.stats.rejected,
         };
         *counter = counter.saturating_add(1);
+        proxy.mark(sn, change.source_timestamp);
         proxy.expected = sn.next();
         self.advance(now, index, sink);
     }

@@ -34,6 +34,11 @@ impl OutOfOrder {
         self.position(sn).is_ok()
     }
 
+    pub(crate) fn get_mut(&mut self, sn: SequenceNumber) -> Option<&mut Incoming> {
+        let position = self.position(sn).ok()?;
+        self.changes.get_mut(position)
+    }
+
     pub(crate) fn first_sn(&self) -> Option<SequenceNumber> {
         self.changes.front().map(|change| change.sn)
     }
@@ -118,6 +123,7 @@ mod tests {
             key_only: false,
             inline_qos: None,
             reassembled: false,
+            is_refuted: false,
         }
     }
 

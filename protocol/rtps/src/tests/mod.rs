@@ -1,5 +1,6 @@
 //! Tests of the state machines.
 
+mod contradictions;
 mod delayed_answers;
 mod hostile;
 mod inactive;
