@@ -213,6 +213,7 @@ fn config(name: u8) -> DiscoveryConfig {
         },
         spdp_destinations: vec![group],
         quotas: QUOTAS,
+        goodbye_secret: Some([name; 16]),
         lease_duration: Duration::from_secs(1_000),
         ..DiscoveryConfig::new(GuidPrefix([name; 12]), 0)
     }

@@ -26,6 +26,15 @@ impl Rng {
         (product >> 64) as u64
     }
 
+    /// So many octets.
+    pub fn octets<const N: usize>(&mut self) -> [u8; N] {
+        let mut octets = [0; N];
+        for part in octets.chunks_mut(8) {
+            part.iter_mut().zip(self.next_u64().to_le_bytes()).for_each(|(octet, random)| *octet = random);
+        }
+        octets
+    }
+
     /// True with probability `numerator / denominator`.
     pub fn chance(&mut self, numerator: u64, denominator: u64) -> bool {
         self.below(denominator) < numerator

@@ -1,13 +1,11 @@
 //! When and what a participant announces of itself: RTPS 2.5 §8.5.3.2, §8.5.3.3 (SPDPbuiltinParticipantWriter).
 
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{
-    Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, Rng, SequenceNumber, StatusInfo,
-};
-use dunlin_wire::{DataSpec, MessageBuilder, PayloadSpec, inline_qos_for_status, size};
+use dunlin_core::{Duration, EntityId, GuidPrefix, Locator, MonoTime, Now, Rng, SequenceNumber};
+use dunlin_wire::{DataSpec, MessageBuilder, PayloadSpec, size};
 
 use crate::{
-    codec::{encode_participant, encode_participant_key},
+    codec::{encode_participant, encode_participant_key, goodbye_qos},
     config::DiscoveryConfig,
 };
 
@@ -139,14 +137,13 @@ impl Announcer {
     pub(crate) fn send_disposal(
         &mut self,
         now: Now,
-        own: GuidPrefix,
+        config: &DiscoveryConfig,
         destinations: &[Locator],
         out: &mut Outbox,
     ) {
         self.sn = self.sn.next();
-        let status = StatusInfo(StatusInfo::DISPOSED | StatusInfo::UNREGISTERED);
-        let key_hash = Guid::new(own, EntityId::PARTICIPANT).to_bytes();
-        let inline_qos = inline_qos_for_status(status, Some(&key_hash));
+        let own = config.guid_prefix;
+        let inline_qos = goodbye_qos(own, false, config.goodbye_secret.as_ref());
         let key: SharedBytes = encode_participant_key(own).into();
         let mut message = MessageBuilder::new(out, own);
         message.info_ts(Some(now.wall));

@@ -10,6 +10,9 @@ use crate::relay_config::{RelayConfig, RelayStats};
 /// UDP ports that a participant sends from; those behind the last one are 0.
 pub type SourcePorts = [u16; 4];
 
+/// What a participant alone knows until it leaves: its goodbye proves by it that it is one. Others are told a hash of it before.
+pub type GoodbyeSecret = [u8; 16];
+
 /// Where a participant receives, in the four lists of RTPS 2.5 §8.5.3.2.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Locators {
@@ -174,6 +177,9 @@ pub struct DiscoveryConfig {
     pub locators: Locators,
     /// The UDP ports from which this participant sends everything, and zeros (default: it does not say).
     pub source_ports: SourcePorts,
+    /// Random octets that nobody can guess, others for each participant (default: none, so that its goodbye proves nothing, and
+    /// others ask it before they believe one).
+    pub goodbye_secret: Option<GoodbyeSecret>,
     /// Kinds of locators that carry data alone, once the path was opened (default: shared memory).
     pub opened_kinds: Vec<LocatorKind>,
     /// Unicast locators of peers to announce to, whether or not they exist.
@@ -210,6 +216,7 @@ impl DiscoveryConfig {
             initial_announcement_period: Duration::from_millis(100),
             locators: Locators::default(),
             source_ports: SourcePorts::default(),
+            goodbye_secret: None,
             opened_kinds: defaults::OPENED_KINDS.to_vec(),
             initial_peers: Vec::new(),
             spdp_destinations: Vec::new(),

@@ -11,12 +11,12 @@ mod ways;
 use alloc::{collections::BTreeSet, vec::Vec};
 
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{Duration, EntityId, Guid, GuidPrefix, Locator, MonoTime, Now, StatusInfo};
-use dunlin_wire::{DataSpec, MessageBuilder, ParameterListBuilder, PayloadSpec, pid};
+use dunlin_core::{Duration, EntityId, GuidPrefix, Locator, MonoTime, Now};
+use dunlin_wire::{DataSpec, MessageBuilder, PayloadSpec};
 pub use pass::Left;
 
 use crate::{
-    codec::encode_participant_key,
+    codec::{encode_participant_key, goodbye_qos},
     config::{DiscoveryRole, Locators, ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY},
     data::ParticipantData,
     discovery::Discovery,
@@ -245,15 +245,9 @@ impl Discovery {
         places.extend(applications.flat_map(|it| it.data.locators.metatraffic_unicast.iter()));
         let places: Vec<Locator> = places.into_iter().collect();
         let prefix = goodbye.header.guid_prefix;
-        let status = StatusInfo(StatusInfo::DISPOSED | StatusInfo::UNREGISTERED);
-        let key_hash = Guid::new(prefix, EntityId::PARTICIPANT).to_bytes();
-        let mut inline_qos = ParameterListBuilder::new();
-        inline_qos.put_bytes(pid::KEY_HASH, &key_hash);
-        inline_qos.put_bytes(pid::STATUS_INFO, &status.0.to_be_bytes());
-        if goodbye.reason == LostReason::LeaseExpired {
-            // It may go on where it was, and so do those who know it.
-            inline_qos.put_bytes(pid::vendor::LEASE_ENDED, &[]);
-        }
+        // Whose lease has ended may go on where it was, and so do those who know it.
+        let lease_ended = goodbye.reason == LostReason::LeaseExpired;
+        let inline_qos = goodbye_qos(prefix, lease_ended, goodbye.secret.as_ref());
         let key: SharedBytes = encode_participant_key(prefix).into();
         let mut message = MessageBuilder::with_header(out, goodbye.header);
         message.info_ts(Some(now.wall));
@@ -261,7 +255,7 @@ impl Discovery {
             reader_id: EntityId::UNKNOWN,
             writer_id: EntityId::SPDP_WRITER,
             writer_sn: goodbye.sn,
-            inline_qos: &inline_qos.finish(),
+            inline_qos: &inline_qos,
             payload: PayloadSpec::Key(key),
         });
         message.finish(&places);

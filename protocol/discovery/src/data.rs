@@ -93,6 +93,8 @@ pub struct ParticipantData {
     pub direct: Vec<Locator>,
     /// The UDP ports that it says it sends from, and zeros; none but zeros of participants that do not say it.
     pub source_ports: SourcePorts,
+    /// The hash of what its goodbye will prove itself with, if it says so.
+    pub(crate) goodbye_hash: Option<[u8; 16]>,
     /// Whether durations inside its QoS carry nanoseconds instead of fractions of a second.
     pub(crate) durations_in_nanoseconds: bool,
 }

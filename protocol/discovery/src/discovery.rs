@@ -48,6 +48,8 @@ pub struct Discovery {
     pub(crate) answers: BTreeSet<(MonoTime, GuidPrefix)>,
     /// When to ask which participant again at new places.
     pub(crate) trials: BTreeSet<(MonoTime, GuidPrefix)>,
+    /// When to ask which participant again whether it is still there.
+    pub(crate) doubts: BTreeSet<(MonoTime, GuidPrefix)>,
     /// What all announcements that are remembered take.
     pub(crate) account: Account,
     pub(crate) goodbyes: Goodbyes,
@@ -125,6 +127,7 @@ impl Discovery {
             newcomers: 0,
             answers: BTreeSet::new(),
             trials: BTreeSet::new(),
+            doubts: BTreeSet::new(),
             account: Account::default(),
             goodbyes: Goodbyes::default(),
             lost: Lost::default(),
@@ -163,7 +166,7 @@ impl Discovery {
         if self.announcer.is_running() {
             self.announcer.stop();
             let destinations = self.all_destinations(now.mono);
-            self.announcer.send_disposal(now, self.config.guid_prefix, &destinations, out);
+            self.announcer.send_disposal(now, &self.config, &destinations, out);
         }
     }
 
@@ -292,6 +295,7 @@ impl Discovery {
         }
         if matches!(submessage, Submessage::AckNack(_) | Submessage::NackFrag(_)) {
             self.writer_mut(topic).on_submessage(now, source, submessage, out);
+            self.is_still_there(now.mono, source);
             let refused = self.writer_mut(topic).take_refused();
             self.refuse_any(source, refused);
             return;
@@ -332,6 +336,7 @@ impl Discovery {
         self.introduce(now, out);
         self.send_answers(now, out);
         self.ask_again_at_new_places(now, out, fx);
+        self.ask_who_is_said_to_leave(now.mono, out, fx);
         self.expire_leases(now.mono, fx);
         self.do_as_daemon(now, out);
         while let Some(kind) = self.asserter.due(now.mono) {
@@ -365,10 +370,11 @@ impl Discovery {
     pub(crate) fn next_timer(&self) -> Option<MonoTime> {
         let answer = self.answers.first().map(|(due, _)| *due);
         let trial = self.trials.first().map(|(due, _)| *due);
+        let doubt = self.doubts.first().map(|(due, _)| *due);
         let types = self.service.next_deadline();
         let lookups = self.endpoints.types.lookups.next_deadline();
         let own = [self.announcer.next_deadline(), self.lease_wakeup, self.asserter.next_deadline(), answer];
-        let others = [trial, types, lookups, self.topics.next_deadline()];
+        let others = [trial, doubt, types, lookups, self.topics.next_deadline()];
         own.into_iter().chain(others).flatten().min()
     }
 

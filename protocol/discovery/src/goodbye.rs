@@ -12,11 +12,21 @@ const LONGEST_TRANSIT: Duration = Duration::from_secs(10);
 const CLAIM_COUNTS: Duration = Duration::from_millis(500);
 /// After this time another one counts. Who starts announces itself more than once in between, so it gets in.
 const CLAIM_AGAIN: Duration = Duration::from_millis(750);
+/// What a peer has sent before its goodbye may come so long after that.
+const ON_THE_WAY: Duration = Duration::from_millis(50);
+/// A peer is asked again after this time, and then after twice as long each time.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+/// So often a peer is asked whether it is still there.
+const MOST_QUESTIONS: u32 = 4;
+/// A peer that has answered is asked again no earlier.
+const REST: Duration = Duration::from_secs(1);
+/// A timer that comes so late was held up.
+const LATE: Duration = Duration::from_millis(500);
 /// Most goodbyes that are remembered, of peers and of others each.
 pub(crate) const MAX_GOODBYES: usize = 1024;
 
 /// Which sample of an SPDP writer was the latest.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Latest {
     sn: SequenceNumber,
     timestamp: Option<WallTime>,
@@ -36,7 +46,7 @@ impl Latest {
 
     /// Whether a sample was sent before this one. A program that starts again with the same GUID begins to count anew,
     /// but at a later time.
-    fn is_after(&self, now: MonoTime, sn: SequenceNumber, timestamp: Option<WallTime>) -> bool {
+    pub(crate) fn is_after(&self, now: MonoTime, sn: SequenceNumber, timestamp: Option<WallTime>) -> bool {
         let times = timestamp.zip(self.timestamp);
         let started_again = times.is_some_and(|(new, old)| new > old);
         let of_an_earlier_run = sn == self.sn && times.is_some_and(|(new, old)| new < old);
@@ -56,6 +66,77 @@ impl Latest {
             *self = Self::new(now, sn, timestamp);
         }
         !stale
+    }
+}
+
+/// A goodbye in the name of a peer that does not prove that the peer has said it. The peer is asked, and is gone if it does not answer.
+#[derive(Debug)]
+pub(crate) struct Doubt {
+    /// What said it was that the peer was not heard for its lease.
+    pub(crate) lease_ended: bool,
+    /// Which sample it was.
+    goodbye: Latest,
+    /// When the peer is asked next, or is gone; `None` once it has answered.
+    next: Option<MonoTime>,
+    questions: u32,
+    wait: Duration,
+    /// The next doubt begins no earlier.
+    rests_until: MonoTime,
+}
+
+/// What is to be done about a goodbye that proves nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Nothing.
+    Wait,
+    /// The peer is to be asked whether it is still there.
+    Ask,
+    /// It has not answered.
+    Gone(Latest),
+}
+
+impl Doubt {
+    pub(crate) const fn new(lease_ended: bool, goodbye: Latest) -> Self {
+        Self { lease_ended, goodbye, next: None, questions: 0, wait: FIRST_WAIT, rests_until: MonoTime(0) }
+    }
+
+    /// A goodbye has come. When the peer is asked for the first time, if it is not being asked already.
+    pub(crate) fn begin(&mut self, lease_ended: bool, goodbye: Latest) -> Option<MonoTime> {
+        if self.next.is_some() {
+            return None;
+        }
+        let at = goodbye.at.plus(ON_THE_WAY).max(self.rests_until);
+        *self = Self { next: Some(at), rests_until: self.rests_until, ..Self::new(lease_ended, goodbye) };
+        self.next
+    }
+
+    pub(crate) const fn next(&self) -> Option<MonoTime> {
+        self.next
+    }
+
+    /// What to do now. Who comes late may have stood still himself: then what came meanwhile was not looked at yet.
+    pub(crate) fn step(&mut self, now: MonoTime) -> Step {
+        let Some(due) = self.next.filter(|next| *next <= now) else { return Step::Wait };
+        if now.since(due) >= LATE {
+            (self.questions, self.wait) = (0, FIRST_WAIT);
+        }
+        if self.questions >= MOST_QUESTIONS {
+            self.next = None;
+            return Step::Gone(Latest { at: now, ..self.goodbye });
+        }
+        self.questions = self.questions.saturating_add(1);
+        self.next = Some(now.plus(self.wait));
+        self.wait = self.wait.times(2);
+        Step::Ask
+    }
+
+    /// The peer has answered something; true if it was asked whether it is there.
+    pub(crate) fn answer(&mut self, now: MonoTime) -> bool {
+        let refuted = self.questions > 0 && self.next.take().is_some();
+        if refuted {
+            self.rests_until = now.plus(REST);
+        }
+        refuted
     }
 }
 
@@ -139,6 +220,56 @@ mod tests {
 
     fn goodbye(at: u64, sn: i64, timestamp: Option<i64>) -> Latest {
         Latest::new(secs(at), SequenceNumber(sn), timestamp.map(WallTime))
+    }
+
+    const fn ms(n: u64) -> MonoTime {
+        MonoTime(n * 1_000_000)
+    }
+
+    /// One that was said at `at`, in milliseconds, and when the peer is asked first.
+    fn doubted(doubt: &mut Doubt, at: u64) -> Option<u64> {
+        let latest = Latest::new(ms(at), SequenceNumber(9), None);
+        doubt.begin(false, latest).map(|next| next.0 / 1_000_000)
+    }
+
+    /// When the peer is asked until it is gone, in milliseconds; the last is when it is.
+    fn asked(doubt: &mut Doubt) -> Vec<u64> {
+        let mut times = Vec::new();
+        while let Some(next) = doubt.next() {
+            times.push(next.0 / 1_000_000);
+            let step = doubt.step(next);
+            assert_eq!(step != Step::Ask, times.len() == 5, "{step:?}");
+        }
+        times
+    }
+
+    #[test]
+    fn a_peer_is_asked_four_times_and_what_was_on_the_way_is_no_answer() {
+        let mut doubt = Doubt::new(false, goodbye(0, 9, None));
+        assert_eq!((doubted(&mut doubt, 0), doubted(&mut doubt, 10)), (Some(50), None));
+        assert_eq!(doubt.step(ms(49)), Step::Wait);
+        assert!(!doubt.answer(ms(49)) && doubt.next() == Some(ms(50)));
+        assert_eq!(asked(&mut doubt), [50, 150, 350, 750, 1_550]);
+    }
+
+    #[test]
+    fn a_peer_that_has_answered_rests_for_a_second() {
+        let mut doubt = Doubt::new(false, goodbye(0, 9, None));
+        doubted(&mut doubt, 0);
+        assert_eq!(doubt.step(ms(50)), Step::Ask);
+        assert!(doubt.answer(ms(51)) && !doubt.answer(ms(52)) && doubt.next().is_none());
+        assert_eq!((doubted(&mut doubt, 100), doubted(&mut doubt, 200)), (Some(1_051), None));
+        assert_eq!(asked(&mut doubt), [1_051, 1_151, 1_351, 1_751, 2_551]);
+    }
+
+    /// SIGSTOP, say: what the peer has answered waits in a socket.
+    #[test]
+    fn who_stood_still_asks_again_before_it_believes_a_goodbye() {
+        let mut doubt = Doubt::new(false, goodbye(0, 9, None));
+        doubted(&mut doubt, 0);
+        [50, 150, 350, 750].into_iter().for_each(|at| assert_eq!(doubt.step(ms(at)), Step::Ask));
+        assert_eq!(doubt.step(ms(9_000)), Step::Ask);
+        assert!(doubt.answer(ms(9_001)));
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod config;
 mod content_filter;
 mod daemon;
 mod data;
+mod departure;
 mod discovery;
 mod effect;
 mod endpoints;
@@ -58,9 +59,9 @@ mod wlp;
 
 pub use codec::inline_qos;
 pub use config::{
-    DIRECT_WRITE, DIRECT_WRITE_PROPERTY, DiscoveryConfig, DiscoveryRole, DiscoveryStats, INTEREST_EVERYTHING,
-    INTEREST_PROPERTY, Locators, Quotas, ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER,
-    SourcePorts,
+    DIRECT_WRITE, DIRECT_WRITE_PROPERTY, DiscoveryConfig, DiscoveryRole, DiscoveryStats, GoodbyeSecret,
+    INTEREST_EVERYTHING, INTEREST_PROPERTY, Locators, Quotas, ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY,
+    ROLE_SERVER, SourcePorts,
 };
 pub use content_filter::ContentFilterProperty;
 pub use daemon::Left;

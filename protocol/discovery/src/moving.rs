@@ -100,7 +100,7 @@ impl Discovery {
         self.ask_at_known_places(prefix, out);
     }
 
-    fn ask_at_known_places(&mut self, prefix: GuidPrefix, out: &mut Outbox) {
+    pub(crate) fn ask_at_known_places(&mut self, prefix: GuidPrefix, out: &mut Outbox) {
         let Some(participant) = participant::found(&self.participants, prefix) else { return };
         let places = participant.data.locators.metatraffic_unicast.clone();
         if places.is_empty() {

@@ -9,9 +9,9 @@ use alloc::{
 use dunlin_core::{Duration, EntityId, GuidPrefix, Locator, MonoTime, SequenceNumber};
 
 use crate::{
-    config::{Locators, Quotas},
+    config::{GoodbyeSecret, Locators, Quotas},
     data::ParticipantData,
-    goodbye::Latest,
+    goodbye::{Doubt, Latest},
     liveliness::AssertionTimes,
     places::Places,
     reach::Reach,
@@ -86,6 +86,12 @@ pub(crate) struct RemoteParticipant {
     pub(crate) directed_until: Option<MonoTime>,
     /// Places that its endpoints have, some of which may have gone.
     pub(crate) endpoint_places: BTreeSet<Locator>,
+    /// A goodbye in its name that proves nothing, until it has shown that it is still there.
+    pub(crate) doubt: Option<Box<Doubt>>,
+    /// It has announced hashes of different secrets: no goodbye proves anything.
+    pub(crate) hash_varies: bool,
+    /// The secret that its goodbye has proven itself with.
+    pub(crate) left_with: Option<GoodbyeSecret>,
     /// What it says of its manual writers.
     pub(crate) assertion_times: AssertionTimes,
     /// The announcement of each of its endpoints.
@@ -141,6 +147,9 @@ impl RemoteParticipant {
             told_of_groups: false,
             directed_until: None,
             endpoint_places: BTreeSet::new(),
+            doubt: None,
+            hash_varies: false,
+            left_with: None,
             assertion_times: AssertionTimes::new(now),
             announcements: BTreeMap::new(),
         }
@@ -151,9 +160,14 @@ impl RemoteParticipant {
         self.places.clone()
     }
 
-    /// Replaces what is known of it.
-    pub(crate) fn set_data(&mut self, data: ParticipantData) -> Arc<ParticipantData> {
+    /// Replaces what is known of it. The hash of its secret does not change: somebody else announces another one.
+    pub(crate) fn set_data(&mut self, mut data: ParticipantData) -> Arc<ParticipantData> {
         self.places = places(&data);
+        if self.unverified.is_none() {
+            let known = self.data.goodbye_hash;
+            self.hash_varies |= data.goodbye_hash.is_some() && data.goodbye_hash != known;
+            data.goodbye_hash = known;
+        }
         core::mem::replace(&mut self.data, Arc::new(data))
     }
 

@@ -18,6 +18,7 @@ use dunlin_core::{Duration, GuidPrefix, MonoTime, SequenceNumber};
 use dunlin_wire::Header;
 
 use crate::{
+    config::GoodbyeSecret,
     data::ParticipantData,
     effect::LostReason,
     participant::RemoteParticipant,
@@ -57,6 +58,8 @@ pub(crate) struct Goodbye {
     /// It was an application of this host.
     pub(crate) own: bool,
     pub(crate) reason: LostReason,
+    /// What it has proven its own goodbye with.
+    pub(crate) secret: Option<GoodbyeSecret>,
 }
 
 impl Relay {
@@ -105,7 +108,8 @@ impl Relay {
             // Those who know a participant of another host only miss it from now on if its lease has ended.
             if own || reason == LostReason::Left {
                 let sn = participant.latest.sample().0.next();
-                self.goodbyes.push(Goodbye { header: header_of(&participant.data), sn, own, reason });
+                let (header, secret) = (header_of(&participant.data), participant.left_with);
+                self.goodbyes.push(Goodbye { header, sn, own, reason, secret });
             }
         }
         self.queue.retain(|(of, to)| *of != prefix && *to != Some(prefix));

@@ -6,11 +6,11 @@ use core::{cell::Cell, mem::replace};
 use dunlin_buf::Outbox;
 use dunlin_core::{Behaviour, Duration, EntityId, Guid, GuidPrefix, Locator, Misbehaviour, MonoTime, Now};
 use dunlin_rtps::ChangeKind;
-use dunlin_wire::{Data, Payload, ReceiverState, key_hash, pid, size, status_info};
+use dunlin_wire::{Data, Payload, ReceiverState, size, status_info};
 
 use crate::{
     builtin::{Peer, match_writer},
-    codec::{DecodeError, decode_participant, decode_participant_key},
+    codec::{DecodeError, decode_participant},
     config::{DiscoveryConfig, Locators},
     data::{ParticipantData, builtin},
     discovery::Discovery,
@@ -164,7 +164,7 @@ impl Discovery {
     }
 
     /// Whether an announcement was sent before the last one of its participant or before its goodbye.
-    fn is_overtaken(&mut self, now: MonoTime, state: &ReceiverState, data: &Data<'_>) -> bool {
+    pub(crate) fn is_overtaken(&mut self, now: MonoTime, state: &ReceiverState, data: &Data<'_>) -> bool {
         let (sn, timestamp) = (data.writer_sn, state.timestamp);
         match self.participants.get_mut(&state.source_prefix) {
             Some(participant) => !participant.latest.take_up(now, sn, timestamp),
@@ -196,45 +196,6 @@ impl Discovery {
     /// Counts the entries of lists that a decoder had no room for.
     pub(crate) fn count_left_out(&mut self, entries: &Cell<u64>) {
         self.stats.entries_left_out = self.stats.entries_left_out.saturating_add(entries.get());
-    }
-
-    /// Removes the participant that says it leaves. The key stands in the payload or, from some peers, only in the key
-    /// hash, which for built-in topics is the GUID.
-    fn on_departure(
-        &mut self,
-        now: MonoTime,
-        state: &ReceiverState,
-        data: &Data<'_>,
-        fx: &mut Vec<DiscoveryEffect>,
-    ) {
-        let inline_qos = data.inline_qos.as_ref();
-        let hash = inline_qos.and_then(key_hash).map(|hash| Guid::from_bytes(hash).prefix);
-        let is_silent = inline_qos.is_some_and(|list| list.find(pid::vendor::LEASE_ENDED).is_some());
-        let named = data.payload.bytes().and_then(|payload| decode_participant_key(payload).ok());
-        match named.or(hash) {
-            Some(prefix) if prefix == state.source_prefix => {
-                let goodbye = Latest::new(now, data.writer_sn, state.timestamp);
-                let is_known = self.is_verified(prefix);
-                if self.config.quotas.verify_places && !is_known {
-                    // The number of a stranger says little: anybody may have forged it.
-                    self.goodbyes.remember_claimed(prefix, goodbye);
-                } else if self.is_overtaken(now, state, data) {
-                    self.refuse(prefix, Misbehaviour::Overtaken);
-                    return;
-                } else {
-                    self.goodbyes.remember(prefix, goodbye);
-                }
-                if is_silent {
-                    self.remember_lost(now, prefix);
-                    self.remove_participant(prefix, LostReason::LeaseExpired, fx);
-                    self.keep_for_lost();
-                } else {
-                    self.remove_participant(prefix, LostReason::Left, fx);
-                }
-            }
-            Some(_) => self.refuse(state.source_prefix, Misbehaviour::ForeignEntity),
-            None => self.count_error(state.source_prefix, DecodeError::Malformed, fx),
-        }
     }
 
     /// Takes up a new or changed participant, if it may be.
@@ -510,7 +471,7 @@ impl Discovery {
     }
 
     /// Remembers how far a peer was that may only not be heard.
-    fn remember_lost(&mut self, now: MonoTime, prefix: GuidPrefix) {
+    pub(crate) fn remember_lost(&mut self, now: MonoTime, prefix: GuidPrefix) {
         if self.is_verified(prefix) {
             let acknowledged = BuiltinTopic::ALL
                 .map(|topic| self.writer_mut(topic).acked_by(Guid::new(prefix, topic.reader_id())));

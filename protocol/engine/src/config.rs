@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 
 use dunlin_cdr::{TypeRef, TypeSupport};
 use dunlin_core::{DomainId, Duration, GuidPrefix, Locator, LocatorKind, Paths, defaults};
-use dunlin_discovery::{DiscoveryRole, EndpointLocators, LocalType, Locators, Quotas, SourcePorts};
+use dunlin_discovery::{
+    DiscoveryRole, EndpointLocators, GoodbyeSecret, LocalType, Locators, Quotas, SourcePorts,
+};
 use dunlin_qos::{
     DataReaderQos, DataWriterQos, DomainParticipantQos, PublisherQos, QosError, SubscriberQos, TopicData,
 };
@@ -25,6 +27,9 @@ pub struct ParticipantConfig {
     pub locators: Locators,
     /// The UDP ports from which everything is sent, and zeros (default: unknown).
     pub source_ports: SourcePorts,
+    /// Random octets that nobody can guess, others for each participant: its goodbye proves by them that it is one (default: none, so
+    /// that others ask the participant before they believe its goodbye).
+    pub goodbye_secret: Option<GoodbyeSecret>,
     /// Kinds of locators that carry data alone, once the path was opened (default: shared memory).
     pub opened_kinds: Vec<LocatorKind>,
     /// Unicast locators to announce to, whether or not a participant listens there.
@@ -67,6 +72,7 @@ impl ParticipantConfig {
             domain_tag: String::new(),
             locators: Locators::default(),
             source_ports: SourcePorts::default(),
+            goodbye_secret: None,
             opened_kinds: defaults::OPENED_KINDS.to_vec(),
             initial_peers: Vec::new(),
             spdp_destinations: Vec::new(),

@@ -72,9 +72,9 @@ pub use config::{
 pub use content_filter::{ContentFilter, ContentFilterStats};
 pub use dunlin_discovery::{
     Band, BandStats, ContentFilterProperty, DIRECT_WRITE, DIRECT_WRITE_PROPERTY, DiscoveryRole,
-    EndpointLocators, INTEREST_EVERYTHING, INTEREST_PROPERTY, KnownType, Limit, LocalType, Locators,
-    MAX_BANDS, Quotas, ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER, RelayConfig, RelayStats,
-    Shaping, SourcePorts, TypeDiscovery,
+    EndpointLocators, GoodbyeSecret, INTEREST_EVERYTHING, INTEREST_PROPERTY, KnownType, Limit, LocalType,
+    Locators, MAX_BANDS, Quotas, ROLE_APPLICATION, ROLE_DAEMON, ROLE_PROPERTY, ROLE_SERVER, RelayConfig,
+    RelayStats, Shaping, SourcePorts, TypeDiscovery,
 };
 pub use dunlin_rtps::{ReaderStats, ReceiveRoom, WriterStats};
 pub use group::{PublisherGroup, SetEnd, SubscriberGroup};

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use dunlin_core::{GuidPrefix, VendorId};
+use dunlin_engine::GoodbyeSecret;
 
 /// The next prefix: vendor id (2), host (2), process (4), participant (4). A process that was started again has
 /// another number, so nobody takes its new participants for the old ones.
@@ -20,6 +21,13 @@ pub(crate) fn next_prefix() -> Result<GuidPrefix, getrandom::Error> {
 /// Entropy for a state machine.
 pub(crate) fn seed() -> Result<u64, getrandom::Error> {
     getrandom::u64()
+}
+
+/// What a participant's goodbye proves itself with.
+pub(crate) fn goodbye_secret() -> Result<GoodbyeSecret, getrandom::Error> {
+    let mut secret = GoodbyeSecret::default();
+    getrandom::fill(&mut secret)?;
+    Ok(secret)
 }
 
 /// A child of fork has another one than its parent.
@@ -63,5 +71,6 @@ mod tests {
         assert_eq!(one.0[..8], two.0[..8]);
         assert_eq!(one.0[..2], VendorId::DUNLIN.0);
         assert_ne!(seed().unwrap(), seed().unwrap());
+        assert_ne!(goodbye_secret().unwrap(), goodbye_secret().unwrap());
     }
 }

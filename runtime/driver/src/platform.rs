@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use dunlin_core::{GuidPrefix, MonoTime, Now};
+use dunlin_core::{GuidPrefix, MonoTime, Now, Rng};
+use dunlin_engine::GoodbyeSecret;
 
 use crate::config::JoinError;
 use crate::machine::{Machine, Sockets};
@@ -58,11 +59,16 @@ impl Platform {
         }
     }
 
-    /// A name for a new participant, and entropy for it.
-    pub(crate) fn identity(&self) -> Result<(GuidPrefix, u64), JoinError> {
+    /// A name for a new participant, entropy for it, and what only it knows.
+    pub(crate) fn identity(&self) -> Result<(GuidPrefix, u64, GoodbyeSecret), JoinError> {
         match self {
-            Self::Real(_) | Self::Pumped => Ok((identity::next_prefix()?, identity::seed()?)),
-            Self::Machine(machine, _) => Ok(machine.identity()),
+            Self::Real(_) | Self::Pumped => {
+                Ok((identity::next_prefix()?, identity::seed()?, identity::goodbye_secret()?))
+            }
+            Self::Machine(machine, _) => {
+                let (prefix, seed) = machine.identity();
+                Ok((prefix, seed, Rng::new(seed.rotate_left(32)).octets()))
+            }
         }
     }
 }

@@ -355,7 +355,7 @@ fn make_member(
     group: &ReceiveGroup,
 ) -> Result<Arc<GroupMember>, JoinError> {
     let transport = &group.transport;
-    let (guid_prefix, seed) = group.platform.identity()?;
+    let (guid_prefix, seed, secret) = group.platform.identity()?;
     let automatic = || defaults::MAX_MESSAGE_SIZE.min(transport.max_message_size());
     let participant = ParticipantConfig {
         guid_prefix,
@@ -364,6 +364,7 @@ fn make_member(
         opened_kinds: opened_kinds(&**transport),
         locators: receive_group::locators(&**transport),
         source_ports: source_ports(&**transport),
+        goodbye_secret: Some(secret),
         initial_peers: config.initial_peers.clone(),
         spdp_destinations: transport.announce_to(),
         broadcasts: !config.udp.broadcast.is_empty(),

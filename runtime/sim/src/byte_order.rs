@@ -185,7 +185,9 @@ fn turn_value(turn: &mut Turn<'_>, id: u16, at: usize, len: usize) {
         | pid::RELATED_ENTITY_GUID
         | pid::EXPECTS_INLINE_QOS
         | pid::TYPE_INFORMATION
-        | pid::vendor::SOURCE_PORTS => {}
+        | pid::vendor::SOURCE_PORTS
+        | pid::vendor::GOODBYE_HASH
+        | pid::vendor::GOODBYE_SECRET => {}
         // A word, then octets.
         pid::TOPIC_NAME
         | pid::TYPE_NAME

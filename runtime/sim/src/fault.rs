@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dunlin_buf::SharedBytes;
-use dunlin_core::{Duration, GuidPrefix, Locator};
+use dunlin_core::{Duration, GuidPrefix, Locator, Rng};
 use dunlin_engine::{Participant, ParticipantConfig};
 
 use crate::node::{Identity, NodeId, prefix};
@@ -86,7 +86,9 @@ impl World {
         } else {
             given
         };
-        let mut config = ParticipantConfig { guid_prefix: own, seed, ..known.config.participant.clone() };
+        let goodbye_secret = Some(Rng::new(seed.rotate_left(32)).octets());
+        let base = known.config.participant.clone();
+        let mut config = ParticipantConfig { guid_prefix: own, seed, goodbye_secret, ..base };
         if let Some(nat) = known.nat {
             config.locators = nat.announced(&config.locators);
         }

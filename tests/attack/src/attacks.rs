@@ -12,7 +12,7 @@ mod resources;
 use anyhow::Result;
 use dunlin_buf::SharedBytes;
 
-use crate::bound::Bound;
+use crate::bound::{Bound, Loss};
 use crate::field::Field;
 use crate::pair::check;
 use crate::places::{Side, Speaks, Way};
@@ -102,6 +102,11 @@ const UNHEARD_BY_READER: Reaches = &[(Side::Reader, "discovery_misplaced", 10)];
 /// Both used a file that was cut short.
 const CUT: Reaches = &[(Side::Writer, "shared_cut", 1), (Side::Reader, "shared_cut", 1)];
 
+/// Both are told that forged samples were taken for real: the reader when the real ones come, the writer when those are acknowledged
+/// that it has not written.
+const TOLD_OF_FORGERIES: Reaches =
+    &[(Side::Reader, "contradictory_duplicates", 100), (Side::Writer, "acknowledged_unsent", 1)];
+
 /// All attacks. Those that begin with `host` come from the pair's own address, those with `near` also from its ports.
 pub const ATTACKS: &[Attack] = &[
     udp("peer-moves-itself", places::peer_moves_itself),
@@ -173,20 +178,27 @@ pub const ATTACKS: &[Attack] = &[
         udp("near-gap-a-little-ahead", names::gap_a_little_ahead),
     )),
     short(reaching(DROPPED_BY_READER, udp("samples-in-its-name", names::samples_in_the_writers_name))),
-    open(
-        "550 to 830 samples of 3,000 lost, and as many forged ones taken for real",
-        near(udp("near-samples-in-its-name", names::samples_in_the_writers_name)),
-    ),
+    Attack {
+        bound: Bound { loss: Loss::Told, ..Bound::USUAL },
+        ..near(reaching(
+            TOLD_OF_FORGERIES,
+            udp("near-samples-in-its-name", names::samples_in_the_writers_name),
+        ))
+    },
     reaching(DROPPED_BY_READER, udp("sample-far-ahead", names::sample_far_ahead)),
     near(udp("near-sample-far-ahead", names::sample_far_ahead)),
     reaching(UNHEARD_BY_WRITER, udp("reader-is-said-to-change", names::reader_is_said_to_change)),
     near(udp("near-reader-changes", names::reader_is_said_to_change)),
     reaching(UNHEARD_BY_WRITER, udp("discovery-is-said-to-skip", names::discovery_is_said_to_skip)),
     near(udp("near-discovery-skips", names::discovery_is_said_to_skip)),
-    open(
-        "2,500 to 2,600 of 3,000 samples lost, told to nobody",
-        near(udp("near-goodbye-of-the-reader", names::goodbye_of_the_reader)),
-    ),
+    short(near(reaching(
+        &[(Side::Writer, "refuted_goodbyes", 1)],
+        udp("near-goodbye-of-the-reader", names::goodbye_of_the_reader),
+    ))),
+    near(reaching(
+        &[(Side::Reader, "refuted_goodbyes", 1)],
+        udp("near-goodbye-of-the-writer", names::goodbye_of_the_writer),
+    )),
     near(udp("near-disposal-of-the-reader", names::disposal_of_the_reader)),
     near(udp("near-reader-moves", places::reader_is_said_to_move)),
     beside(reaching(DROPPED_BY_READER, udp("host-heartbeat-ahead", names::heartbeat_ahead))),

@@ -1,6 +1,6 @@
 //! What the sides of a pair have counted: it shows that an attack reached the code that it is about.
 
-use dunlin::{DomainParticipant, ReaderStats, WriterStats};
+use dunlin::{DomainParticipant, Misbehaviour, ReaderStats, WriterStats};
 use serde::{Deserialize, Serialize};
 
 macro_rules! counters {
@@ -26,7 +26,10 @@ macro_rules! counters {
 }
 
 counters! {
-    participant { datagrams, malformed, misplaced, unknown_endpoint, undecodable }
+    participant {
+        datagrams, malformed, misplaced, unknown_endpoint, undecodable,
+        refuted_goodbyes, contradictory_duplicates, acknowledged_unsent,
+    }
     discovery {
         discovery_malformed, discovery_misplaced, discovery_participants_unverified, discovery_participants_evicted,
         discovery_answers_withheld, discovery_endpoints_refused, discovery_entries_left_out,
@@ -45,12 +48,18 @@ impl Counters {
     pub fn of(participant: &DomainParticipant) -> Self {
         let stats = participant.stats();
         let discovery = stats.discovery;
+        let misbehaved = participant.misbehaviours();
+        let refused =
+            |what: Misbehaviour| misbehaved.iter().map(|it| u64::from(it.counts.of(what))).sum::<u64>();
         Self {
             datagrams: stats.datagrams as u64,
             malformed: stats.malformed as u64,
             misplaced: stats.misplaced as u64,
             unknown_endpoint: stats.unknown_endpoint as u64,
             undecodable: stats.undecodable as u64,
+            refuted_goodbyes: refused(Misbehaviour::RefutedGoodbye),
+            contradictory_duplicates: refused(Misbehaviour::ContradictoryDuplicate),
+            acknowledged_unsent: refused(Misbehaviour::AcknowledgesUnsent),
             discovery_malformed: discovery.malformed,
             discovery_misplaced: discovery.misplaced,
             discovery_participants_unverified: discovery.participants_unverified,

@@ -1,7 +1,7 @@
 //! Messages in anybody's name (RTPS 2.5 §9.4).
 
 use dunlin_buf::{Outbox, SharedBytes};
-use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, ProtocolVersion, SequenceNumber, VendorId};
+use dunlin_core::{EntityId, Guid, GuidPrefix, Locator, ProtocolVersion, SequenceNumber, VendorId, WallTime};
 use dunlin_core::{FragmentNumberSet, SequenceNumberSet};
 use dunlin_wire::{
     AckNack, DataFragSpec, DataSpec, Gap, Header, Heartbeat, MessageBuilder, NackFrag, PayloadSpec,
@@ -105,6 +105,20 @@ pub fn data(writer: Guid, sn: i64, inline_qos: &[u8], payload: PayloadSpec) -> V
             writer_id: writer.entity_id,
             writer_sn: SequenceNumber(sn),
             inline_qos,
+            payload,
+        });
+    })
+}
+
+/// A change of a writer, with a source timestamp or without.
+pub fn timed_data(writer: Guid, sn: i64, time: Option<WallTime>, payload: PayloadSpec) -> Vec<u8> {
+    message(writer.prefix, |message| {
+        message.info_ts(time);
+        message.data(&DataSpec {
+            reader_id: EntityId::UNKNOWN,
+            writer_id: writer.entity_id,
+            writer_sn: SequenceNumber(sn),
+            inline_qos: &[],
             payload,
         });
     })

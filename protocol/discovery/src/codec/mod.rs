@@ -13,7 +13,8 @@ pub use endpoint_write::inline_qos;
 pub(crate) use endpoint_write::{encode_endpoint_key, encode_reader, encode_writer};
 pub(crate) use liveliness_message::{AssertedKind, LivelinessMessage};
 pub(crate) use participant::{
-    decode_participant, decode_participant_key, encode_participant, encode_participant_key, put_locators,
+    decode_participant, decode_participant_key, encode_participant, encode_participant_key, goodbye_hash,
+    goodbye_qos, put_locators,
 };
 pub(crate) use values::{DecodeError, Rules};
 

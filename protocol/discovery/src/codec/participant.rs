@@ -4,14 +4,15 @@ use alloc::{string::String, vec::Vec};
 use core::cell::Cell;
 
 use dunlin_core::{
-    Behaviour, Duration, EntityId, Guid, GuidPrefix, Locator, ProtocolVersion, VendorId, defaults,
+    Behaviour, Duration, EntityId, Guid, GuidPrefix, Locator, ProtocolVersion, StatusInfo, VendorId, defaults,
 };
 use dunlin_qos::{Property, UserData};
 use dunlin_wire::{Endianness, ParameterList, ParameterListBuilder, pid};
+use sha2::{Digest, Sha256};
 
 use super::values::{DecodeError, Rules, Value};
 use crate::{
-    config::{DiscoveryConfig, Locators, Quotas, SourcePorts},
+    config::{DiscoveryConfig, GoodbyeSecret, Locators, Quotas, SourcePorts},
     data::{ParticipantData, builtin},
 };
 
@@ -50,13 +51,13 @@ pub(crate) fn decode_participant(
             .and_then(|value| Some(GuidPrefix(*value.first_chunk()?))),
         direct: Vec::new(),
         source_ports: SourcePorts::default(),
+        goodbye_hash: None,
         durations_in_nanoseconds: false,
     };
     data.durations_in_nanoseconds = qos_durations_in_nanoseconds(&list, data.vendor);
-    if data.vendor.does(Behaviour::SpeaksDunlin)
-        && let Some(value) = list.find(pid::vendor::SOURCE_PORTS)
-    {
-        data.source_ports = source_ports(value);
+    if data.vendor.does(Behaviour::SpeaksDunlin) {
+        data.source_ports = list.find(pid::vendor::SOURCE_PORTS).map(source_ports).unwrap_or_default();
+        data.goodbye_hash = list.find(pid::vendor::GOODBYE_HASH).and_then(|value| value.try_into().ok());
     }
     // The lease is not inside QoS, so the sender's habit there does not apply to it.
     let lease_in_nanoseconds =
@@ -159,6 +160,9 @@ pub(crate) fn encode_participant(config: &DiscoveryConfig) -> Vec<u8> {
     if let Some(ports) = ports.filter(|ports| !ports.is_empty()) {
         list.put_bytes(pid::vendor::SOURCE_PORTS, ports.as_flattened());
     }
+    if let Some(secret) = &config.goodbye_secret {
+        list.put_bytes(pid::vendor::GOODBYE_HASH, &goodbye_hash(config.guid_prefix, secret));
+    }
     if !config.entity_name.is_empty() {
         list.put_string(pid::ENTITY_NAME, &config.entity_name);
     }
@@ -166,6 +170,30 @@ pub(crate) fn encode_participant(config: &DiscoveryConfig) -> Vec<u8> {
         list.put_octets(pid::USER_DATA, &config.user_data.0);
     }
     put_properties(&mut list, &config.property);
+    list.finish()
+}
+
+/// What a participant tells of its secret before it leaves: SHA-256, of which as many octets as the secret has cost as much to invert.
+pub(crate) fn goodbye_hash(prefix: GuidPrefix, secret: &GoodbyeSecret) -> [u8; 16] {
+    let digest =
+        Sha256::new_with_prefix(b"Dunlin goodbye").chain_update(prefix.0).chain_update(secret).finalize();
+    let mut hash = [0; 16];
+    hash.iter_mut().zip(digest).for_each(|(to, from)| *to = from);
+    hash
+}
+
+/// Inline QoS of a goodbye. It did not leave itself if its lease has ended, and proves that it did by its secret.
+pub(crate) fn goodbye_qos(prefix: GuidPrefix, lease_ended: bool, secret: Option<&GoodbyeSecret>) -> Vec<u8> {
+    let status = StatusInfo(StatusInfo::DISPOSED | StatusInfo::UNREGISTERED);
+    let mut list = ParameterListBuilder::new();
+    list.put_bytes(pid::KEY_HASH, &Guid::new(prefix, EntityId::PARTICIPANT).to_bytes());
+    list.put_bytes(pid::STATUS_INFO, &status.0.to_be_bytes());
+    if lease_ended {
+        list.put_bytes(pid::vendor::LEASE_ENDED, &[]);
+    }
+    if let Some(secret) = secret {
+        list.put_bytes(pid::vendor::GOODBYE_SECRET, secret);
+    }
     list.finish()
 }
 

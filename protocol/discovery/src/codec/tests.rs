@@ -262,6 +262,9 @@ fn participants_round_trip() {
     config.domain_tag = "tag".to_string();
     config.entity_name = "name".to_string();
     config.source_ports = [40_000, 40_001, 7, 0];
+    let without = encode_participant(&config).len();
+    config.goodbye_secret = Some([5; 16]);
+    assert_eq!(encode_participant(&config).len(), without + 20);
     config.user_data.0 = vec![1, 2, 3, 4, 5];
     config.property.values = vec![("a".to_string(), "b".to_string())];
     config.locators.metatraffic_unicast = vec![udp(10, 0, 0, 1, 7410), udp(10, 0, 1, 1, 7410)];
@@ -279,6 +282,7 @@ fn participants_round_trip() {
     );
     assert_eq!((data.lease_duration, data.builtin_endpoints), (Duration::from_secs(10), 0xfc3f));
     assert_eq!(data.source_ports, config.source_ports);
+    assert_eq!(data.goodbye_hash, Some(goodbye_hash(config.guid_prefix, &[5; 16])));
     let key = encode_participant_key(config.guid_prefix);
     assert_eq!(decode_participant_key(&key), Ok(config.guid_prefix));
 }

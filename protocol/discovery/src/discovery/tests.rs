@@ -1,4 +1,5 @@
 mod daemon;
+mod departure;
 mod endpoints;
 mod groups;
 mod hostile;

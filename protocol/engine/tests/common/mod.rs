@@ -196,6 +196,7 @@ pub fn config(index: usize) -> ParticipantConfig {
     };
     config.spdp_destinations = vec![multicast()];
     config.seed = index as u64;
+    config.goodbye_secret = Some([index as u8; 16]);
     config
 }
 

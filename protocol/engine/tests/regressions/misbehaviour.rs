@@ -205,6 +205,9 @@ fn misbehaviour_of_writers_is_counted_by_name() {
     });
     target.say_fragment(sn, 1, 2_500);
     target.is_refused(Misbehaviour::ContradictoryFragments, |it| it.say_fragment(sn, 2, 9_000));
+    target.is_refused(Misbehaviour::ContradictoryDuplicate, |it| {
+        it.say_data(EntityId::UNKNOWN, sn.previous(), &[0, 1, 0, 0, 1, 0, 0, 0]);
+    });
     target.is_refused(Misbehaviour::NoRoom, |it| {
         (0..2_000).for_each(|n| it.say_data(EntityId::UNKNOWN, sn.plus(2 + n), &[0, 1, 0, 0, 1, 0, 0, 0]));
     });
@@ -267,6 +270,17 @@ fn misbehaviour_of_readers_is_counted_by_name() {
     target.net.settle();
     target.is_refused(Misbehaviour::BestEffortRequest, |it| {
         it.say_acknack(|acknack| acknack.reader_id = best_effort.guid().entity_id);
+    });
+    target.still_talks();
+}
+
+#[test]
+fn a_goodbye_that_its_participant_refutes_is_named() {
+    let mut target = Target::new();
+    target.is_refused(Misbehaviour::RefutedGoodbye, |it| {
+        let bytes = it.forged_goodbye();
+        it.attack(&bytes).is_nothing();
+        it.net.run(Duration::from_secs(2));
     });
     target.still_talks();
 }

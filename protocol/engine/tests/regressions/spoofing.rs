@@ -3,14 +3,31 @@
 
 use std::sync::Arc;
 
-use dunlin_core::{Duration, EntityId, SequenceNumber, SequenceNumberSet, StatusInfo};
+use dunlin_core::{Duration, EntityId, Guid, SequenceNumber, SequenceNumberSet, StatusInfo, WallTime};
+use dunlin_engine::Event;
 use dunlin_qos::DataWriterQos;
 use dunlin_wire::{AckNack, DataSpec, Gap, Heartbeat, PayloadSpec};
 
 use crate::announcements::endpoint;
+use crate::common::unpack;
 use crate::target::{HUGE, Target};
 
 impl Target {
+    /// The goodbye of the peer without the secret that it would have.
+    pub fn forged_goodbye(&self) -> Vec<u8> {
+        let status = StatusInfo(StatusInfo::DISPOSED | StatusInfo::UNREGISTERED);
+        let gone = Guid::new(self.peer(), EntityId::PARTICIPANT).to_bytes();
+        self.forge(|message| {
+            message.data(&DataSpec {
+                reader_id: EntityId::UNKNOWN,
+                writer_id: EntityId::SPDP_WRITER,
+                writer_sn: SequenceNumber(HUGE),
+                inline_qos: &dunlin_wire::inline_qos_for_status(status, Some(&gone)),
+                payload: PayloadSpec::None,
+            });
+        })
+    }
+
     fn heartbeat(&self, first: i64, last: i64, count: i32) -> Vec<u8> {
         self.forge(|message| {
             message.heartbeat(&Heartbeat {
@@ -52,6 +69,61 @@ fn a_heartbeat_that_skips_everything_is_asked_about() {
     }
     assert_eq!((target.net.take(0, &reader).len(), target.reader.stats().lost), (20, 0));
     target.still_talks();
+}
+
+/// One such datagram took the peer away, with its endpoints, until it announced itself again.
+#[test]
+fn a_forged_goodbye_from_the_address_and_port_of_a_peer_pauses_nothing() {
+    let mut target = Target::new();
+    let (writer, reader) = (Arc::clone(&target.peer_writer), Arc::clone(&target.reader));
+    let bytes = target.forged_goodbye();
+    for round in 0..200 {
+        if round % 5 == 0 {
+            target.attack(&bytes).is_nothing();
+        }
+        target.net.write(1, &writer, 3, b"goes on").expect("no limits");
+        target.net.run(Duration::from_millis(20));
+        assert_eq!(target.net.take(0, &reader).len(), 1, "{round}");
+    }
+    assert_eq!((reader.stats().lost, reader.matched_writers().len()), (0, 1));
+    target.still_talks();
+}
+
+/// Samples with the next numbers are taken for real: nothing tells them from those of the peer before that writes them. Each that is
+/// lost by that is told.
+#[test]
+fn a_sample_lost_to_a_forged_one_with_its_number_is_told() {
+    let mut target = Target::new();
+    let (writer, reader) = (Arc::clone(&target.peer_writer), Arc::clone(&target.reader));
+    let (mut real, mut forged, mut told) = (0, 0, 0);
+    for round in 0..100_i64 {
+        let next = target.next_sn();
+        let writer_id = writer.guid().entity_id;
+        let time = (round % 2 == 0).then_some(WallTime(round));
+        let bytes = target.forge(|message| {
+            message.info_ts(time);
+            for ahead in 0..2 {
+                let payload = PayloadSpec::Data(vec![0, 1, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0].into());
+                let (reader_id, writer_sn) = (EntityId::UNKNOWN, next.plus(ahead));
+                message.data(&DataSpec { reader_id, writer_id, writer_sn, inline_qos: &[], payload });
+            }
+        });
+        let events = if round % 3 == 0 { target.events_of(&bytes) } else { vec![] };
+        target.net.write(1, &writer, 3, b"is real!").expect("no limits");
+        target.net.run(Duration::from_millis(20));
+        let bodies: Vec<_> = target.net.take(0, &reader).iter().map(|sample| unpack(sample).1).collect();
+        real += bodies.iter().filter(|body| *body == b"is real!").count();
+        forged += bodies.iter().filter(|body| *body != b"is real!").count();
+        let all = events.into_iter().chain(target.net.take_events(0));
+        told += all
+            .filter_map(|event| match event {
+                Event::SampleLost { count, .. } => Some(count),
+                _ => None,
+            })
+            .sum::<u64>();
+    }
+    assert!(forged >= 30 && real + forged >= 100, "{real} {forged}");
+    assert_eq!((100 - real as u64, reader.stats().lost), (told, told));
 }
 
 /// Somebody else announces in the name of the peer that its endpoints are gone or changed, or skips what it announced.

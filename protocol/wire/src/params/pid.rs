@@ -210,6 +210,10 @@ pub mod vendor {
     pub const DIRECT_LOCATOR: u16 = 0x8d04;
     /// Dunlin, SPDP: the UDP ports that a participant sends from, two octets each, the high one first.
     pub const SOURCE_PORTS: u16 = 0x8d05;
+    /// Dunlin, SPDP: 16 octets that the [`GOODBYE_SECRET`] of the participant has for its hash.
+    pub const GOODBYE_HASH: u16 = 0x8d06;
+    /// Dunlin, inline, SPDP, of a goodbye: 16 octets that the participant alone has known until then.
+    pub const GOODBYE_SECRET: u16 = 0x8d07;
     /// OpenDDS, SPDP: `u32` flags.
     pub const OPENDDS_PARTICIPANT_FLAGS: u16 = 0xb005;
     /// Bit of [`OPENDDS_PARTICIPANT_FLAGS`]: durations inside QoS are written as RTPS fractions, not as nanoseconds.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use dunlin_core::{EntityId, Guid, Locator, StatusInfo};
+use dunlin_core::{EntityId, Guid, Locator, StatusInfo, WallTime};
 use dunlin_wire::{Heartbeat, MessageBuilder, ParameterListBuilder, PayloadSpec, pid};
 
 use crate::announce::{self, Endpoint, Participant};
@@ -52,7 +52,15 @@ fn goodbye(field: &mut Field, who: Side, sn: impl Fn(u64) -> i64) -> Result<()> 
     let participant = Guid::new(prefix, EntityId::PARTICIPANT);
     field.again(MS_100, |field, round| {
         let payload = PayloadSpec::Key(announce::key(participant).into());
-        let bytes = forge::data(Guid::new(prefix, EntityId::SPDP_WRITER), sn(round), &ended(), payload);
+        let mut list = ParameterListBuilder::new();
+        list.put_status_info(StatusInfo(StatusInfo::DISPOSED | StatusInfo::UNREGISTERED));
+        match round % 3 {
+            0 => {}
+            1 => _ = list.put_bytes(pid::vendor::GOODBYE_SECRET, &[round as u8; 16]),
+            _ => _ = list.put_bytes(pid::vendor::LEASE_ENDED, &[]),
+        }
+        let writer = Guid::new(prefix, EntityId::SPDP_WRITER);
+        let bytes = forge::data(writer, sn(round), &list.finish(), payload);
         field.send(to, Channel::Metatraffic, &bytes);
         Ok(())
     })
@@ -159,13 +167,15 @@ pub(super) fn gap_a_little_ahead(field: &mut Field) -> Result<()> {
     })
 }
 
-/// Samples that the writer did not write, with numbers that it is about to use.
+/// Samples that the writer did not write, with numbers that it is about to use, some of them with source timestamps.
 pub(super) fn samples_in_the_writers_name(field: &mut Field) -> Result<()> {
     let writer = field.writer.guid;
     field.again(OFTEN, |field, round| {
         for ahead in 0..8 {
             let payload = super::tick(0, 1_000_000 + round);
-            let bytes = forge::data(writer, 450 + 20 * round as i64 + ahead, &[], PayloadSpec::Data(payload));
+            let sn = 450 + 20 * round as i64 + ahead;
+            let time = (round % 2 == 0).then_some(WallTime(1_700_000_000_000_000_000 + sn));
+            let bytes = forge::timed_data(writer, sn, time, PayloadSpec::Data(payload));
             field.send(Side::Reader, Channel::Data, &bytes);
         }
         Ok(())

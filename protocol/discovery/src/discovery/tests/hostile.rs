@@ -155,8 +155,11 @@ fn removals_may_carry_only_a_key_hash() {
     assert_eq!(net.events(1), ["-writer 0"]);
     let hash = guid(0, EntityId::PARTICIPANT).to_bytes();
     inject(&mut net, 1, |out| {
-        let inline = inline_qos_for_status(StatusInfo(StatusInfo::UNREGISTERED), Some(&hash));
-        data(prefix(0), EntityId::SPDP_WRITER, 2, &inline, PayloadSpec::None, out);
+        let mut inline = ParameterListBuilder::new();
+        inline.put_bytes(pid::KEY_HASH, &hash);
+        inline.put_status_info(StatusInfo(StatusInfo::UNREGISTERED));
+        inline.put_bytes(pid::vendor::GOODBYE_SECRET, &[0; 16]);
+        data(prefix(0), EntityId::SPDP_WRITER, 2, &inline.finish(), PayloadSpec::None, out);
     });
     assert_eq!(net.events(1), ["-participant 0 Left"]);
 }

@@ -60,6 +60,7 @@ pub(super) fn config(node: usize) -> DiscoveryConfig {
             default_multicast: vec![],
         },
         spdp_destinations: vec![group()],
+        goodbye_secret: Some([node as u8; 16]),
         quotas: crate::Quotas { verify_places: true, ..crate::Quotas::default() },
         ..DiscoveryConfig::new(prefix(node), 0)
     }
