@@ -214,6 +214,14 @@ impl WriterProxy {
             && self.cfg.vendor.does(Behaviour::SpeaksDunlin)
     }
 
+    /// Whether a durable reader is not given the history yet: what it gets its writer may say to others, and what is gone by the time
+    /// that it is given the history it never lacked. Every writer that directs what it says begins with that.
+    fn may_only_overhear(&self) -> bool {
+        self.cfg.durable
+            && self.acquaintance != Acquaintance::Shown
+            && self.cfg.vendor.does(Behaviour::SpeaksDunlin)
+    }
+
     /// Passes over a change in fragments that may be for others. What came before it is of no use to this reader, which has shown
     /// nothing yet: it begins behind, and lacks nothing.
     pub(super) fn begin_behind(&mut self, sn: SequenceNumber) {
@@ -379,7 +387,8 @@ impl WriterProxy {
                     self.shown();
                 }
                 stats.delivered = stats.delivered.saturating_add(1);
-                self.start.certain = true;
+                self.start.delivered = true;
+                self.start.certain |= !self.may_only_overhear();
                 if let Some(passed) = self.ahead.passed_over.if_made() {
                     passed.deliver();
                 }

@@ -81,6 +81,14 @@ impl Target {
         self.reader.on_heartbeat(now, WRITER.prefix.into(), heartbeat, &mut self.sink, &mut self.out);
     }
 
+    /// What the writer says first to a durable reader that it has met.
+    fn greet(&mut self, now: Now, last: i64) {
+        let guid = self.reader.guid();
+        let source = crate::Source { prefix: WRITER.prefix, directed: true };
+        let heartbeat = Heartbeat { reader_id: guid.entity_id, ..heartbeat(1, last, 1) };
+        self.reader.on_heartbeat(now, source, &heartbeat, &mut self.sink, &mut self.out);
+    }
+
     fn on_gap(&mut self, now: Now, gap: &Gap) {
         self.reader.on_gap(now, WRITER.prefix.into(), gap, &mut self.sink, &mut self.out);
     }
@@ -190,7 +198,7 @@ fn heartbeat_with_a_sudden_first_sn_jump_is_answered_by_a_request() {
 fn repeated_heartbeat_with_a_first_sn_jump_counts_changes_lost() {
     let mut target = Target::new(1, ReaderConfig::default());
     target.match_writer(at(0), true);
-    target.on_heartbeat(at(1), &heartbeat(1, 2, 1));
+    target.greet(at(1), 2);
     target.on_data(at(2), 1);
     target.on_data(at(3), 2);
     target.sent();
@@ -276,7 +284,7 @@ fn a_change_that_may_not_be_delivered_yet_is_no_reason_to_spin() {
 fn lost_changes_are_counted_and_not_enumerated() {
     let mut target = Target::new(1, ReaderConfig::default());
     target.match_writer(at(0), true);
-    target.on_heartbeat(at(1), &heartbeat(1, 1, 1));
+    target.greet(at(1), 1);
     target.on_data(at(1), 1);
     target.on_heartbeat(at(2), &heartbeat(HUGE, HUGE, 2));
     target.on_heartbeat(at(10_002), &heartbeat(HUGE, HUGE, 3));

@@ -113,6 +113,28 @@ fn an_overheard_heartbeat_makes_an_unknown_durable_reader_count_no_loss() {
     assert_eq!(target.sink.lost, 2, "it is known by now");
 }
 
+/// The same where the reader presents what it has overheard, behind a history that is gone. A writer of another vendor may direct
+/// nothing to one reader.
+#[test]
+fn an_overheard_change_makes_an_unknown_durable_reader_count_no_loss() {
+    for (vendor, overheard, lost) in [(VendorId::DUNLIN, 0, 2), (VendorId::UNKNOWN, 3, 5)] {
+        let mut target = Target::new(1, ReaderConfig::default());
+        let cfg =
+            WriterProxyConfig { guid: WRITER, reliable: true, durable: true, vendor, ..Default::default() };
+        target.reader.match_writer(at(0), cfg, &mut target.out);
+        [4, 5].into_iter().for_each(|sn| target.receive(at(1), &data(sn)));
+        target.receive(at(2), &heartbeat(None, 4, 8, 1));
+        assert_eq!(target.sink.got, [4, 5], "{vendor:?}");
+        target.receive(at(3), &heartbeat(None, 9, 11, 2));
+        assert_eq!(target.sink.lost, overheard, "{vendor:?}: 6 to 8 are gone");
+        for (first, count) in [(9, 3), (11, 4)] {
+            let own = heartbeat(Some(&target), first, 11, count);
+            target.receive(at(4), &own);
+        }
+        assert_eq!(target.sink.lost, lost, "{vendor:?}: 9 and 10 were in the history that it was given");
+    }
+}
+
 /// They part before the writer has discovered the reader, which goes on where it was only if it was given something.
 #[test]
 fn an_overheard_heartbeat_makes_a_rematched_durable_reader_count_no_loss() {

@@ -37,9 +37,15 @@ fn data(sn: i64) -> Packet {
 }
 
 fn heartbeat(first: i64, last: i64, count: i32, ask: bool) -> Packet {
+    heartbeat_for(None, (first, last), count, ask)
+}
+
+/// For all readers, or for one.
+fn heartbeat_for(reader: Option<Guid>, (first, last): (i64, i64), count: i32, ask: bool) -> Packet {
     packet(|message| {
+        reader.into_iter().for_each(|guid| _ = message.info_dst(guid.prefix));
         message.heartbeat(&Heartbeat {
-            reader_id: EntityId::UNKNOWN,
+            reader_id: reader.map_or(EntityId::UNKNOWN, |guid| guid.entity_id),
             writer_id: WRITER.entity_id,
             first_sn: SequenceNumber(first),
             last_sn: SequenceNumber(last),
@@ -398,7 +404,8 @@ fn changes_removed_before_the_first_heartbeat_are_not_lost() {
     let mut target = Target::new(1, ReaderConfig::default());
     target.match_writer(at(0), true);
     assert!(!target.reader.historical_complete());
-    target.receive(at(1), &heartbeat(100, 101, 1, true));
+    let first = heartbeat_for(Some(target.reader.guid()), (100, 101), 1, true);
+    target.receive(at(1), &first);
     assert_eq!(target.sent(), [ack(100, &[100, 101], false)]);
     target.receive(at(2), &data(100));
     target.receive(at(3), &heartbeat(102, 105, 2, true));

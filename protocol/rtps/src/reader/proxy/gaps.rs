@@ -69,7 +69,7 @@ impl WriterProxy {
 
     /// Whether a HEARTBEAT says that changes are gone which neither another one nor a change behind them has announced.
     fn is_out_of_the_blue(&self, first: SequenceNumber) -> bool {
-        let begun = self.reliable && self.start.heard && self.start.certain;
+        let begun = self.reliable && self.start.heard && (self.start.certain || self.start.delivered);
         let arrived = self.ahead.store.last_sn().unwrap_or(SequenceNumber::ZERO);
         let seen = self.announced.last.max(arrived).max(self.expected.previous());
         begun && first > seen.next()

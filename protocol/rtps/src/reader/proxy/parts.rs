@@ -47,8 +47,11 @@ pub(in crate::reader) struct Start {
     /// What the writer has is known: it was heard.
     pub(in crate::reader) heard: bool,
     /// It is certain where that is. To a volatile reader a GAP has said so, a change was delivered, or nothing was written yet when
-    /// the writer met it; of a durable one the writer knows, and has said what there is.
+    /// the writer met it; of a durable one the writer knows, and has said what there is. A writer that may direct nothing to one
+    /// reader counts as one that knows a durable reader as soon as a change was delivered.
     pub(super) certain: bool,
+    /// A change was delivered.
+    pub(super) delivered: bool,
     /// It was matched before, until it was not heard for the lease of its participant.
     pub(in crate::reader) resumed: bool,
 }
