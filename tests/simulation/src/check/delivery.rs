@@ -82,7 +82,7 @@ pub(super) fn pair_alone<'a>(run: &'a Run<'_>, w: usize, r: usize) -> Pair<'a> {
         changes: &writer.changes,
         offered: &run.scenario.endpoints[writer.plan].qos,
         requested,
-        by_writer: writer.meetings.of(reader.guid),
+        by_writer: own_meetings(writer.meetings.of(reader.guid), reader.created),
         by_reader: reader.meetings.of(writer.guid),
         created: reader.created,
         inactive: silences(run, writer, reader),
@@ -95,6 +95,13 @@ pub(super) fn pair_alone<'a>(run: &'a Run<'_>, w: usize, r: usize) -> Pair<'a> {
         torn: BTreeSet::new(),
         shown_sets: super::sets::shown(writer, reader.received.get(&w)),
     }
+}
+
+/// When a writer had matched a reader, without the lives that it had under the same name before it was created. A writer that
+/// has not met it since is judged by how it parted from the one before.
+fn own_meetings(all: &[Span], created: Nanos) -> &[Span] {
+    let earlier = all.partition_point(|(from, _)| *from < created);
+    all.get(earlier..).filter(|own| !own.is_empty()).unwrap_or(all)
 }
 
 /// From when to when what was written may have arrived at a reader that is gone after it had last looked.
@@ -246,7 +253,17 @@ pub(super) fn has_rivals(run: &Run<'_>, w: usize, r: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::could_answer;
+    use super::{could_answer, own_meetings};
+
+    #[test]
+    fn meetings_of_a_former_life_are_not_those_of_the_reader() {
+        let all = [(10, Some(20)), (40, Some(50)), (60, None)];
+        assert_eq!(own_meetings(&all, 0), &all);
+        assert_eq!(own_meetings(&all, 30), &all[1..]);
+        assert_eq!(own_meetings(&all, 60), &all[2..]);
+        assert_eq!(own_meetings(&all, 61), &all, "it has not met the writer");
+        assert!(own_meetings(&[], 0).is_empty());
+    }
 
     #[test]
     fn a_reader_that_has_not_discovered_the_writer_cannot_acknowledge() {

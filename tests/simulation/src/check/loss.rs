@@ -48,7 +48,7 @@ pub struct Pair<'a> {
     pub offered: &'a Qos,
     /// QoS of the reader.
     pub requested: &'a Qos,
-    /// When the writer had matched the reader.
+    /// When the writer had matched the reader in its own life, if it has.
     pub by_writer: &'a [Span],
     /// When the reader had matched the writer.
     pub by_reader: &'a [Span],
