@@ -33,8 +33,6 @@ pub struct Attack {
     pub bound: Bound,
     /// How long, in seconds of the pair's samples.
     pub seconds: u64,
-    /// What is known not to hold, as it was measured; nothing if the bounds hold.
-    pub open: &'static str,
     /// Whether it belongs to the short test.
     pub short: bool,
     /// What shows that it arrived where it should: counters of a side, and how much they are at least.
@@ -49,7 +47,6 @@ const fn udp(name: &'static str, run: fn(&mut Field) -> Result<()>) -> Attack {
         speaks: Speaks::Elsewhere,
         bound: Bound::USUAL,
         seconds: 3,
-        open: "",
         short: false,
         reaches: &[],
     }
@@ -79,10 +76,6 @@ const fn near(attack: Attack) -> Attack {
 
 const fn short(attack: Attack) -> Attack {
     Attack { short: true, ..attack }
-}
-
-const fn open(open: &'static str, attack: Attack) -> Attack {
-    Attack { open, ..attack }
 }
 
 const fn reaching(reaches: Reaches, attack: Attack) -> Attack {

@@ -53,11 +53,7 @@ pub fn pace(outcome: &Outcome) -> String {
 }
 
 fn verdict(outcome: &Outcome) -> &'static str {
-    match (outcome.holds(), outcome.attack.open) {
-        (true, _) => "holds",
-        (false, "") => "BROKEN",
-        (false, _) => "open",
-    }
+    if outcome.holds() { "holds" } else { "BROKEN" }
 }
 
 /// Octets that went to others, for each octet of the attacker.
@@ -75,7 +71,6 @@ pub fn json(outcome: &Outcome, make: &str) -> Value {
         "way": outcome.attack.way,
         "pair": make,
         "holds": outcome.holds(),
-        "open": outcome.attack.open,
         "broken": outcome.broken,
         "bound": outcome.attack.bound,
         "octets_in": seen.octets_in,
