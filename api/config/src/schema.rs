@@ -143,14 +143,15 @@ schema! {
     /// How participants discover each other.
     discovery: DiscoverySection {
         /// Hosts to announce this participant to, besides the multicast group: "host", "address", "host:port" or "[address]:port".
-        /// Without a port, Dunlin announces it to the first ten participants of the host. For TCP write "tcp://" in front. Without a
-        /// port, Dunlin then connects to the first four participants of the host.
+        /// Without a port, Dunlin announces it to the first ten participants of the host. For TCP, write "tcp://" in front, such as
+        /// "tcp://host:port". To a TCP peer without a port, Dunlin tries to connect at the ports of the first four participants of the host.
         peers: Vec<String> = Vec::new();
         /// Who introduces participants to each other, see `docs/architectures.md`. "decentralised": nobody; participants announce themselves
         /// to multicast groups and `peers`. "centralised": the `servers`; participants send nothing to multicast groups. "federated": the
-        /// daemon of this host, which also forwards all data. Its programs announce themselves to the daemon alone. They ignore `peers`, and
-        /// `participant_index` and the multicast and broadcast keys of `network`. They use `network.interfaces` only if `daemon.direct_write`
-        /// is "asked" or "always", or if `daemon.address` is not a loopback address. The other keys of `network` apply to them too.
+        /// daemon of this host, which also forwards all data. Its programs announce themselves to the daemon alone. They use the keys of
+        /// `network`, but they ignore the following keys:
+        /// - `discovery.peers`, `network.participant_index`, and the keys of `network` whose names begin with `multicast` or `broadcast`;
+        /// - `network.interfaces`, except if `daemon.direct_write` is "asked" or "always", or if `daemon.address` is not a loopback address.
         architecture: Architecture = Architecture::Decentralised;
         /// All discovery servers of "centralised": "udp://host:port", or "host" for the port of `dunlin server`. One server that runs is
         /// enough.
@@ -203,10 +204,13 @@ schema! {
         /// without its own `burst`. It does not apply to `application_rate`. "auto": what the rate carries in 5ms, at least 3kB.
         burst: Auto<Size> as "a size of at least \"1500B\"" = Auto::Auto;
         /// At most eight bands of TRANSPORT_PRIORITY, in rising order. Each begins with its lowest priority, and ends below the next band:
-        /// ["0 rate=20Mbit/s dscp=8", "40 queue=256KiB"]. Data of a higher band leaves first. Three settings of a band are optional:
-        /// `rate`, its limit, with a `burst`; `queue`, how many bytes may wait (4MiB by default); `dscp`, the code point of its datagrams
-        /// (by default the priority itself). If a queue is full, the daemon drops and counts further data. Reliable writers send it again.
-        /// With an empty list, there is one band for all data.
+        /// ["0 rate=20Mbit/s burst=64KiB dscp=8", "40 queue=256KiB"]. Data of a higher band leaves first. If the queue of a band is full,
+        /// the daemon drops and counts further data. Reliable writers send it again. With an empty list, there is one band for all data. A
+        /// band has four optional settings:
+        /// - `rate`: limit of its rate, at least 64kbit/s;
+        /// - `burst`: how many bytes may leave at once after a pause, at least 1500B. It is allowed only together with `rate`;
+        /// - `queue`: how many bytes may wait, from 64KiB to 1GiB (4MiB by default);
+        /// - `dscp`: the code point of its datagrams, from 0 to 63 (by default the priority itself).
         bands: Bands = Bands::default();
     }
     /// Sockets and interfaces.
@@ -239,15 +243,15 @@ schema! {
         participant_index: ParticipantIndex = ParticipantIndex::Auto;
         /// Size of the kernel's buffer for each receiving socket. "auto" requests 4MiB; the kernel may give less.
         receive_buffer: Auto<Size> = Auto::Auto;
-        /// Size of the kernel's buffer for the sending socket; "auto" keeps the kernel's default. With a larger buffer, a slow link
-        /// slows reliable writers down later.
+        /// Size of the kernel's buffer for the sending socket; "auto" keeps the kernel's default. On a slow link, a reliable writer waits
+        /// when this buffer is full. A larger buffer takes more data before the writer has to wait.
         send_buffer: Auto<Size> = Auto::Auto;
-        /// Size of the largest datagram. A size is the limit for all datagrams, also within this host. If all switches take jumbo frames,
-        /// set "8972B", because Dunlin cannot know what switches carry. The IP layer splits a datagram that is too long for an interface.
-        /// "auto" is 1472B, or less on an interface that carries less. Large samples are exceptions from "auto", except in programs that use
-        /// a daemon:
-        /// - Within this host, datagrams have the largest size that the path carries, up to 65000B.
-        /// - Between hosts, on links below 320 Mbit/s with hardly any loss, datagrams have up to 43 frames, see `docs/loss-recovery.md`.
+        /// Largest size of a datagram. If you set a size, no datagram is longer, also within this host. If all switches take jumbo frames,
+        /// set "8972B": Dunlin cannot find out what switches carry. The IP layer splits a datagram that is too long for an interface.
+        /// "auto" is 1472B, or less on an interface that carries less. With "auto", programs without a daemon send large samples in longer
+        /// datagrams in two cases:
+        /// - Within this host, the datagrams have the largest size that the path carries, up to 65000B.
+        /// - Between hosts, on links below 320 Mbit/s with hardly any loss, they have up to 43 frames, see `docs/loss-recovery.md`.
         max_message_size: Auto<Size> as "a size from \"1KiB\" to \"65507B\"" = Auto::Auto;
         /// Give several datagrams to the kernel in one call, if the kernel supports it.
         segmentation_offload: bool = udp().segmentation_offload;
@@ -264,7 +268,8 @@ schema! {
         /// The port that others connect to: "auto" for the lowest free well-known port, "off" for none. With "off" this participant
         /// connects to others, and others cannot connect to it.
         port: TcpPort = TcpPort::Auto;
-        /// Limit of the number of connections. Above it, a new connection replaces one of the address that has most connections.
+        /// Limit of the number of connections. When it is reached, Dunlin closes another incoming connection for each new incoming one. It
+        /// takes a connection from the address with the most incoming connections.
         max_connections: u32 as "a whole number from 1 to 65536" = number(TcpConfig::default().max_connections);
     }
     /// TLS 1.3 for TCP, see `docs/tcp.md`. Files are in PEM format. Needs the feature "tls" of the crate.
@@ -298,8 +303,8 @@ schema! {
         /// Who may use the files of this process, and whose files it uses. "user": only the same user. "group": the same group.
         /// "everyone": all who can reach the folder.
         access: Access = Access::User;
-        /// Go on if another process truncates a file of shared memory: Dunlin then installs a handler for the signal SIGBUS, which passes
-        /// all other faults on. Without it a truncated file ends this process.
+        /// Install a handler for the signal SIGBUS, so that this process survives if another process truncates a file of shared memory. The
+        /// handler passes all other faults on. Without the handler, a truncated file ends this process.
         sigbus_handler: bool = driver().shared_memory.sigbus_handler;
         /// Deliver data to other participants of this process on the writing thread, without a socket or another thread. This needs
         /// shared memory in use, no capture file (`debug.pcap`) and no injected faults (`fault`).
@@ -350,7 +355,8 @@ schema! {
         nack_suppression: Duration = tuning().nack_suppression;
         /// How many bytes of repairs a writer sends at once. It sends the rest afterwards.
         repair_budget: Size = size(tuning().repair_budget_per_event);
-        /// How many bytes of a large sample one fragment carries. With "auto" a fragment fills the largest datagram.
+        /// How many bytes of a large sample one fragment carries. With "auto", a fragment fills a datagram of the usual size. The longer
+        /// datagrams of `network.max_message_size` "auto" carry several such fragments.
         fragment_size: Auto<Size> as "a size from \"64B\" to \"65000B\"" = Auto::Auto;
         /// Limit of the rate at which each writer sends; "off": no limit.
         pacing_rate: Switch<Rate> as "a rate of at least \"8kbit/s\"" = Switch::Off;
@@ -371,8 +377,8 @@ schema! {
         /// instead, also if it is higher.
         inactive_backlog: u32 = number(tuning().inactive_backlog);
         /// Limit of the unacknowledged bytes of samples of a RELIABLE KEEP_ALL writer. The limit is the greatest of this value, the size of
-        /// two samples, and twice the data that may be in flight. A write that would exceed it waits, at most for max_blocking_time and for
-        /// 1s. Then the sample is written anyway. "0B": no write waits for this. See `docs/slow-readers.md`.
+        /// two samples, and twice the data that may be in flight. A write that would exceed it waits, at most for max_blocking_time or 1s,
+        /// whichever is shorter. Then the sample is written anyway. "0B": no write waits for this. See `docs/slow-readers.md`.
         high_water: Size = size(tuning().high_water);
         /// How many bytes of partly received samples each reader keeps.
         max_reassembly: Size = size(tuning().max_reassembly_bytes);
@@ -385,8 +391,8 @@ schema! {
         /// How many samples of each remote writer may wait at a reader for earlier samples.
         max_out_of_order_samples: u32 = number(tuning().max_out_of_order_samples);
     }
-    /// How long samples wait so that several share a datagram, and several datagrams share a system call. If a writer has a
-    /// LATENCY_BUDGET, its samples wait at most for this time.
+    /// How long samples wait so that several share a datagram, and several datagrams share a system call. For a writer with a
+    /// LATENCY_BUDGET, its budget replaces `burst_delay`: each of its samples may wait, at most for the budget.
     batching: BatchingSection {
         /// How long a sample in a burst may wait for others if its writer has no LATENCY_BUDGET. A burst is several samples in quick
         /// succession. "0s": samples do not wait.
@@ -436,8 +442,9 @@ schema! {
         max_opaque: Size = size(quotas().max_opaque_octets);
         /// How many bytes the type information of an endpoint of others may have.
         max_type: Size = size(quotas().max_type_octets);
-        /// How many bytes of a type Dunlin sends to participants that request it: of a type object, or of several that depend on each
-        /// other. Larger types match by name. Who requests the type needs a `max_reassembly_per_participant` of at least this size.
+        /// Size of the largest type object that Dunlin sends to participants that request it. Type objects that refer to each other in a
+        /// circle count as one. Dunlin does not send a larger one, so its type matches by name. A participant that requests a type needs a
+        /// `max_reassembly_per_participant` of at least the size of its largest type object.
         max_told_type: Size = size(quotas().max_told_type_octets);
         /// How many bytes of type objects of all remote participants together this participant remembers.
         max_type_objects: Size = size(quotas().max_type_object_octets);
