@@ -3,7 +3,7 @@
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
 use dunlin::{DdsType, DomainParticipant, Duration};
 
-/// Numbers alone, without padding: in memory what it is on the wire.
+/// Final, without padding, and all members are numbers or arrays of numbers: its bytes in memory are those on the wire.
 #[derive(DdsType)]
 #[repr(C)]
 #[dds(final)]

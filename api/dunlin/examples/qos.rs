@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("late reader: {}", value.celsius);
     }
 
-    // The writer promises no deadline, so a reader that requests one does not match. It can say why.
+    // The writer promises no deadline, so a reader that requests one does not match. `participant.explain` says why.
     let mut qos = DataReaderQos::default().reliable();
     qos.deadline.period = Duration::from_secs(1);
     let strict = subscriber.create_datareader(&topic, &qos)?;
