@@ -16,6 +16,7 @@ use crate::{
     announcer::Announcer,
     builtin::{BuiltinWriter, Collector, builtin_reader, feed},
     config::{DiscoveryConfig, DiscoveryRole, DiscoveryStats, Locators},
+    departure::is_alive,
     effect::DiscoveryEffect,
     endpoints::Endpoints,
     goodbye::Goodbyes,
@@ -264,9 +265,12 @@ impl Discovery {
         match (row.handler, submessage) {
             (Handler::Participants, Submessage::Data(data)) => {
                 self.on_announcement(now, from, state, data, out, fx);
-                self.repeat_introductions(now.mono, state.source_prefix);
+                // Who is said to leave, and may still be there, is not told of as if it had spoken.
+                if is_alive(data) {
+                    self.repeat_introductions(now.mono, state.source_prefix);
+                    self.repeat_announcement(now.mono, state.source_prefix);
+                }
                 self.introduce(now, out);
-                self.repeat_announcement(now.mono, state.source_prefix);
                 self.speak_for_others(now, out);
             }
             (Handler::Participants, _) => {}

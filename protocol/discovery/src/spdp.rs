@@ -5,14 +5,14 @@ use core::{cell::Cell, mem::replace};
 
 use dunlin_buf::Outbox;
 use dunlin_core::{Behaviour, Duration, EntityId, Guid, GuidPrefix, Locator, Misbehaviour, MonoTime, Now};
-use dunlin_rtps::ChangeKind;
-use dunlin_wire::{Data, Payload, ReceiverState, size, status_info};
+use dunlin_wire::{Data, Payload, ReceiverState, size};
 
 use crate::{
     builtin::{Peer, match_writer},
     codec::{DecodeError, decode_participant},
     config::{DiscoveryConfig, Locators},
     data::{ParticipantData, builtin},
+    departure::is_alive,
     discovery::Discovery,
     effect::{DiscoveryEffect, DiscoveryProblem, LostReason},
     goodbye::Latest,
@@ -90,8 +90,7 @@ impl Discovery {
         fx: &mut Vec<DiscoveryEffect>,
     ) {
         self.stats.announcements_received = self.stats.announcements_received.saturating_add(1);
-        let status = data.inline_qos.as_ref().map(status_info).unwrap_or_default();
-        if ChangeKind::from_status(status) != ChangeKind::Alive {
+        if !is_alive(data) {
             self.on_departure(now.mono, state, data, fx);
             return;
         }
