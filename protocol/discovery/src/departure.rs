@@ -6,8 +6,7 @@ use alloc::{boxed::Box, vec::Vec};
 
 use dunlin_buf::Outbox;
 use dunlin_core::{Guid, GuidPrefix, Misbehaviour, MonoTime};
-use dunlin_rtps::ChangeKind;
-use dunlin_wire::{Data, ReceiverState, key_hash, pid, status_info};
+use dunlin_wire::{Data, ReceiverState, key_hash, pid};
 
 use crate::{
     codec::{DecodeError, decode_participant_key, goodbye_hash},
@@ -17,12 +16,6 @@ use crate::{
     goodbye::{Doubt, Latest, Step},
     participant,
 };
-
-/// Whether a sample of an SPDP writer announces a participant; otherwise it says that the participant leaves.
-pub(crate) fn is_alive(data: &Data<'_>) -> bool {
-    let status = data.inline_qos.as_ref().map(status_info).unwrap_or_default();
-    ChangeKind::from_status(status) == ChangeKind::Alive
-}
 
 impl Discovery {
     /// Takes what says that a participant leaves. The key stands in the payload or, from some peers, only in the key hash, which for

@@ -4,6 +4,8 @@
 use alloc::collections::BTreeMap;
 
 use dunlin_core::{Duration, GuidPrefix, MonoTime, SequenceNumber, WallTime};
+use dunlin_rtps::ChangeKind;
+use dunlin_wire::{Data, status_info};
 
 /// How long a datagram may be in flight. Later, an announcement that looks old is believed: its sender may have started
 /// again with the same GUID and a clock that was set back.
@@ -24,6 +26,12 @@ const REST: Duration = Duration::from_secs(1);
 const LATE: Duration = Duration::from_millis(500);
 /// Most goodbyes that are remembered, of peers and of others each.
 pub(crate) const MAX_GOODBYES: usize = 1024;
+
+/// Whether a sample of an SPDP writer announces a participant; otherwise it says that the participant leaves.
+pub(crate) fn is_alive(data: &Data<'_>) -> bool {
+    let status = data.inline_qos.as_ref().map(status_info).unwrap_or_default();
+    ChangeKind::from_status(status) == ChangeKind::Alive
+}
 
 /// Which sample of an SPDP writer was the latest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
