@@ -5,20 +5,14 @@ use alloc::vec::Vec;
 use dunlin_core::{Misbehaviour, SequenceNumber};
 use dunlin_wire::{DataSpec, MessageBuilder, PayloadSpec};
 
-use super::hostile::inject;
+use super::hostile::{inject, matched_with};
 use super::net::*;
 use crate::GoodbyeSecret;
 use crate::codec::{encode_participant, goodbye_qos};
 
-/// Two nodes that match, of which the second is examined.
+/// Two nodes that match, of which the second is examined, and the first leaves with this secret.
 fn matched(secret: Option<GoodbyeSecret>) -> Net {
-    let mut net = Net::new([DiscoveryConfig { goodbye_secret: secret, ..config(0) }, config(1)]);
-    net.add_writer(0, DataWriterQos::default());
-    net.add_reader(1, DataReaderQos::default());
-    net.start();
-    net.run_for(secs(2));
-    assert_eq!(net.events(1), ["+participant 0", "+writer 0"]);
-    net
+    matched_with(DiscoveryConfig { goodbye_secret: secret, ..config(0) })
 }
 
 /// What somebody says in the name and from the address of the first node, as its SPDP writer.

@@ -129,9 +129,13 @@ fn verify(net: &mut Net, node: usize, source: GuidPrefix) {
     }
 }
 
-/// Two nodes that match, of which the second is examined.
 fn matched() -> Net {
-    let mut net = Net::new([config(0), config(1)]);
+    matched_with(config(0))
+}
+
+/// Two nodes that match, of which the second is examined, and the first has this configuration.
+pub(super) fn matched_with(first: DiscoveryConfig) -> Net {
+    let mut net = Net::new([first, config(1)]);
     net.add_writer(0, DataWriterQos::default());
     net.add_reader(1, DataReaderQos::default());
     net.start();

@@ -155,6 +155,7 @@ impl Repairs {
 /// A group of a reader that others who want the same change now listen to, too, and nobody who would take it for new. Everybody
 /// in the group gets it: that is worth it only if not too few want it.
 fn common_group(now: MonoTime, readers: &Readers, index: ProxyIndex, sn: SequenceNumber) -> Option<Locator> {
+    let groups = &readers.get(index).filter(|reader| reader.reliable)?.cfg.multicast;
     let shares = |other: &ReaderProxy| other.shares(now, sn);
     let wanting = 1_usize.saturating_add(readers.others(index).filter(|other| shares(other)).count());
     if wanting.saturating_mul(GROUP_SHARE) < readers.len() {
@@ -164,7 +165,6 @@ fn common_group(now: MonoTime, readers: &Readers, index: ProxyIndex, sn: Sequenc
     let shared = |group| readers.others(index).any(|other| shares(other) && listens(other, group));
     let deceives =
         |group| readers.others(index).any(|other| other.takes_for_new(sn) && listens(other, group));
-    let groups = &readers.get(index).filter(|reader| reader.reliable)?.cfg.multicast;
     groups.iter().find(|group| shared(group) && !deceives(group)).copied()
 }
 
