@@ -159,7 +159,7 @@ impl Pair {
             guid: WRITER,
             reliable: self.reliable,
             durable: self.durable,
-            unicast: vec![PLACE],
+            unicast: [PLACE].into(),
             ..WriterProxyConfig::default()
         };
         self.reader.match_writer(self.now, writer, &mut self.out);
@@ -168,7 +168,7 @@ impl Pair {
             guid: READER,
             reliable: self.reliable,
             durable: self.durable,
-            unicast: vec![PLACE],
+            unicast: [PLACE].into(),
             ..ReaderProxyConfig::default()
         };
         self.writer.match_reader(self.now, reader, &self.history, &mut self.out);

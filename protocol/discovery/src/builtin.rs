@@ -1,6 +1,6 @@
 //! The reliable built-in endpoints: RTPS 2.5 §8.5.4.2 (SEDP) and §8.4.13.3 (liveliness), on the engine of all endpoints.
 
-use alloc::vec::Vec;
+use alloc::{sync::Arc, vec::Vec};
 
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{
@@ -13,10 +13,7 @@ use dunlin_rtps::{
 };
 use dunlin_wire::{AckNack, Heartbeat, ReceiverState, Submessage};
 
-use crate::{
-    config::{Locators, Quotas},
-    history::BuiltinHistory,
-};
+use crate::{config::Quotas, data::ParticipantData, history::BuiltinHistory};
 
 /// A built-in writer with its history.
 #[derive(Debug)]
@@ -116,7 +113,7 @@ impl BuiltinWriter {
     pub(crate) fn match_reader(
         &mut self,
         now: Now,
-        peer: &Peer<'_>,
+        peer: &Peer,
         entity: EntityId,
         reliable: bool,
         out: &mut Outbox,
@@ -126,8 +123,8 @@ impl BuiltinWriter {
             reliable,
             durable: true,
             expects_inline_qos: false,
-            unicast: peer.locators.metatraffic_unicast.clone(),
-            multicast: peer.locators.metatraffic_multicast.clone(),
+            unicast: Arc::clone(&peer.unicast),
+            multicast: Arc::clone(&peer.multicast),
             vendor: peer.vendor,
             begun_set: None,
             filter: None,
@@ -137,9 +134,8 @@ impl BuiltinWriter {
         self.sent();
     }
 
-    pub(crate) fn update_reader(&mut self, reader: Guid, locators: &Locators) {
-        let Locators { metatraffic_unicast, metatraffic_multicast, .. } = locators.clone();
-        self.writer.update_reader(reader, metatraffic_unicast, metatraffic_multicast);
+    pub(crate) fn update_reader(&mut self, reader: Guid, peer: &Peer) {
+        self.writer.update_reader(reader, Arc::clone(&peer.unicast), Arc::clone(&peer.multicast));
     }
 
     pub(crate) fn unmatch_reader(&mut self, reader: Guid) {
@@ -197,11 +193,22 @@ impl BuiltinWriter {
 }
 
 /// What a built-in proxy needs to know of its participant.
-#[derive(Clone, Copy)]
-pub(crate) struct Peer<'a> {
+pub(crate) struct Peer {
     pub(crate) prefix: GuidPrefix,
     pub(crate) vendor: VendorId,
-    pub(crate) locators: &'a Locators,
+    pub(crate) unicast: Arc<[Locator]>,
+    pub(crate) multicast: Arc<[Locator]>,
+}
+
+impl Peer {
+    pub(crate) fn of(data: &ParticipantData) -> Self {
+        Self {
+            prefix: data.guid_prefix,
+            vendor: data.vendor,
+            unicast: data.locators.metatraffic_unicast.as_slice().into(),
+            multicast: data.locators.metatraffic_multicast.as_slice().into(),
+        }
+    }
 }
 
 /// A change that a built-in reader received.
@@ -266,13 +273,7 @@ pub(crate) fn builtin_reader(guid: Guid, quotas: &Quotas) -> Reader {
     })
 }
 
-pub(crate) fn match_writer(
-    reader: &mut Reader,
-    now: Now,
-    peer: &Peer<'_>,
-    entity: EntityId,
-    out: &mut Outbox,
-) {
+pub(crate) fn match_writer(reader: &mut Reader, now: Now, peer: &Peer, entity: EntityId, out: &mut Outbox) {
     let announces_endpoints =
         [EntityId::SEDP_PUBLICATIONS_WRITER, EntityId::SEDP_SUBSCRIPTIONS_WRITER].contains(&entity);
     let proxy = WriterProxyConfig {
@@ -281,8 +282,8 @@ pub(crate) fn match_writer(
         durable: true,
         // One datagram in its name ends no endpoint. Others may announce what they wrote much later.
         only_announced: announces_endpoints && peer.vendor.does(Behaviour::SpeaksDunlin),
-        unicast: peer.locators.metatraffic_unicast.clone(),
-        multicast: peer.locators.metatraffic_multicast.clone(),
+        unicast: Arc::clone(&peer.unicast),
+        multicast: Arc::clone(&peer.multicast),
         vendor: peer.vendor,
     };
     reader.match_writer(now, proxy, out);

@@ -69,7 +69,7 @@ impl Discovery {
             self.goodbyes.remember(prefix, goodbye);
         }
         if let Some(participant) = self.participants.get_mut(&prefix) {
-            participant.left_with = secret;
+            participant.left_with = secret.map(Box::new);
         }
         self.lose(now, prefix, reason, fx);
     }

@@ -91,7 +91,7 @@ pub(crate) struct RemoteParticipant {
     /// It has announced hashes of different secrets: no goodbye proves anything.
     pub(crate) hash_varies: bool,
     /// The secret that its goodbye has proven itself with.
-    pub(crate) left_with: Option<GoodbyeSecret>,
+    pub(crate) left_with: Option<Box<GoodbyeSecret>>,
     /// What it says of its manual writers.
     pub(crate) assertion_times: AssertionTimes,
     /// The announcement of each of its endpoints.

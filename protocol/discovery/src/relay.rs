@@ -108,7 +108,8 @@ impl Relay {
             // Those who know a participant of another host only miss it from now on if its lease has ended.
             if own || reason == LostReason::Left {
                 let sn = participant.latest.sample().0.next();
-                let (header, secret) = (header_of(&participant.data), participant.left_with);
+                let (header, secret) =
+                    (header_of(&participant.data), participant.left_with.as_deref().copied());
                 self.goodbyes.push(Goodbye { header, sn, own, reason, secret });
             }
         }

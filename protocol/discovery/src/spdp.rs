@@ -376,7 +376,7 @@ impl Discovery {
         if data.builtin_endpoints & builtin::ANSWERS_ABOUT_TYPES == builtin::ANSWERS_ABOUT_TYPES {
             self.endpoints.types.lookups.add_peer(data.guid_prefix);
         }
-        let peer = Peer { prefix: data.guid_prefix, vendor: data.vendor, locators: &data.locators };
+        let peer = Peer::of(data);
         for topic in BuiltinTopic::ALL {
             let row = topic.row();
             if data.builtin_endpoints & row.writer_bit != 0 {
@@ -402,12 +402,12 @@ impl Discovery {
 
     fn move_builtin(&mut self, data: &ParticipantData) {
         self.service.moved(data);
+        let peer = Peer::of(data);
         for topic in BuiltinTopic::ALL {
             let reader = Guid::new(data.guid_prefix, topic.reader_id());
-            self.writer_mut(topic).update_reader(reader, &data.locators);
+            self.writer_mut(topic).update_reader(reader, &peer);
             let writer = Guid::new(data.guid_prefix, topic.writer_id());
-            let locators = data.locators.clone();
-            let (unicast, multicast) = (locators.metatraffic_unicast, locators.metatraffic_multicast);
+            let (unicast, multicast) = (Arc::clone(&peer.unicast), Arc::clone(&peer.multicast));
             self.reader_mut(topic).update_writer(writer, unicast, multicast);
         }
     }

@@ -1,6 +1,6 @@
 //! Discovered endpoints as the proxies of local ones, and lists of them.
 
-use alloc::vec::Vec;
+use alloc::{sync::Arc, vec::Vec};
 
 use dunlin_core::{Duration, Guid};
 use dunlin_discovery::{DiscoveredReader, DiscoveredWriter};
@@ -14,8 +14,8 @@ pub(crate) fn reader_proxy(remote: &DiscoveredReader) -> ReaderProxyConfig {
         reliable: remote.qos.reliability.kind == ReliabilityKind::Reliable,
         durable: remote.qos.durability.kind > DurabilityKind::Volatile,
         expects_inline_qos: remote.expects_inline_qos,
-        unicast: remote.unicast.to_vec(),
-        multicast: remote.multicast.to_vec(),
+        unicast: Arc::clone(&remote.unicast),
+        multicast: Arc::clone(&remote.multicast),
         vendor: remote.vendor,
         begun_set: None,
         filter: None,
@@ -30,8 +30,8 @@ pub(crate) fn writer_proxy(remote: &DiscoveredWriter, wants_history: bool) -> Wr
         guid: remote.guid,
         reliable: remote.qos.reliability.kind == ReliabilityKind::Reliable,
         durable: wants_history && remote.qos.durability.kind > DurabilityKind::Volatile,
-        unicast: remote.unicast.to_vec(),
-        multicast: remote.multicast.to_vec(),
+        unicast: Arc::clone(&remote.unicast),
+        multicast: Arc::clone(&remote.multicast),
         vendor: remote.vendor,
     }
 }
@@ -42,13 +42,13 @@ pub(crate) trait ByGuid {
     fn guid(&self) -> Guid;
 }
 
-impl ByGuid for alloc::sync::Arc<DiscoveredReader> {
+impl ByGuid for Arc<DiscoveredReader> {
     fn guid(&self) -> Guid {
         self.guid
     }
 }
 
-impl ByGuid for alloc::sync::Arc<DiscoveredWriter> {
+impl ByGuid for Arc<DiscoveredWriter> {
     fn guid(&self) -> Guid {
         self.guid
     }

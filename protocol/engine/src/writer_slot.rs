@@ -544,7 +544,7 @@ impl WriterSlot {
         }
         let mut proxy = matching::reader_proxy(remote);
         if let Some(places) = core.direct_to(remote) {
-            (proxy.unicast, proxy.multicast) = (places.to_vec(), Vec::new());
+            (proxy.unicast, proxy.multicast) = (Arc::clone(places), Arc::default());
         }
         if remote.subscriber_qos.presentation.coherent_access {
             proxy.begun_set = core.member.as_ref().and_then(Member::begun_set);

@@ -2,6 +2,8 @@
 
 use dunlin_core::{Duration, MonoTime};
 
+use crate::lazy::StaticDefault;
+
 /// A peer that was silent for this long may start again from a lower count: it restarted with the same GUID, or somebody else has
 /// counted in its name, and a duplicate that old is rare and does no harm.
 const RESTART_AFTER: Duration = Duration::from_millis(500);
@@ -17,6 +19,11 @@ pub(crate) struct CountFilter {
     /// The one that is not believed.
     suspect: i32,
     at: MonoTime,
+}
+
+impl StaticDefault for CountFilter {
+    const STATIC_DEFAULT: &'static Self =
+        &Self { heard: Heard::Nothing, last: 0, suspect: 0, at: MonoTime(0) };
 }
 
 /// What counts of a stream have come.

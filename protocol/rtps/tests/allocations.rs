@@ -85,10 +85,10 @@ fn pair(reliable: bool, len: usize) -> Pair {
     };
     let now = Now::default();
     let reader =
-        ReaderProxyConfig { guid: READER, reliable, unicast: vec![Locator::LOCAL], ..Default::default() };
+        ReaderProxyConfig { guid: READER, reliable, unicast: [Locator::LOCAL].into(), ..Default::default() };
     pair.writer.match_reader(now, reader, &pair.history, &mut pair.out);
     let writer =
-        WriterProxyConfig { guid: WRITER, reliable, unicast: vec![Locator::LOCAL], ..Default::default() };
+        WriterProxyConfig { guid: WRITER, reliable, unicast: [Locator::LOCAL].into(), ..Default::default() };
     pair.reader.match_writer(now, writer, &mut pair.answers);
     pair
 }

@@ -4,7 +4,7 @@
 //! Each peer gets a stream of its own, in directed messages: with one stream for all, every question and every answer
 //! would go to everybody.
 
-use alloc::{collections::VecDeque, vec::Vec};
+use alloc::{collections::VecDeque, sync::Arc, vec::Vec};
 
 use dunlin_buf::{Outbox, SharedBytes};
 use dunlin_core::{
@@ -15,7 +15,10 @@ use dunlin_rtps::{
 };
 use dunlin_wire::Submessage;
 
-use crate::{builtin::feed_writer, data::ParticipantData};
+use crate::{
+    builtin::{Peer, feed_writer},
+    data::ParticipantData,
+};
 
 /// Messages of a line that the peer has not acknowledged.
 const MAX_WAITING: usize = 16;
@@ -97,9 +100,9 @@ pub(crate) struct Line {
 }
 
 /// Where a participant receives what is meant for it alone.
-fn places(data: &ParticipantData) -> (Vec<Locator>, Vec<Locator>) {
-    let unicast = data.locators.metatraffic_unicast.clone();
-    let multicast = if unicast.is_empty() { data.locators.metatraffic_multicast.clone() } else { Vec::new() };
+fn places(data: &ParticipantData) -> (Arc<[Locator]>, Arc<[Locator]>) {
+    let Peer { unicast, multicast, .. } = Peer::of(data);
+    let multicast = if unicast.is_empty() { multicast } else { Arc::default() };
     (unicast, multicast)
 }
 

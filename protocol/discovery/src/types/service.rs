@@ -144,8 +144,7 @@ impl Service {
         for way in Way::BOTH {
             let writer = Guid::new(peer.guid_prefix, way.writer());
             if self.heard.contains(&writer) {
-                let locators = peer.locators.clone();
-                let (unicast, multicast) = (locators.metatraffic_unicast, locators.metatraffic_multicast);
+                let Peer { unicast, multicast, .. } = Peer::of(peer);
                 self.reader_mut(way).update_writer(writer, unicast, multicast);
             }
             if let Some(line) = self.lines.get_mut(&(peer.guid_prefix, way)) {
@@ -205,7 +204,7 @@ impl Service {
     ) -> Collector {
         let writer = Guid::new(peer.guid_prefix, way.writer());
         if self.heard.insert(writer) {
-            let known = Peer { prefix: peer.guid_prefix, vendor: peer.vendor, locators: &peer.locators };
+            let known = Peer::of(peer);
             match_writer(self.reader_mut(way), now, &known, way.writer(), out);
         }
         let mut collected = core::mem::take(&mut self.collected);

@@ -1,6 +1,6 @@
 //! RTPS 2.5 §8.4.10 "RTPS StatefulReader": configuration of readers and of writer proxies.
 
-use alloc::vec::Vec;
+use alloc::sync::Arc;
 
 use dunlin_core::{Duration, Guid, Locator, VendorId};
 
@@ -79,9 +79,9 @@ pub struct WriterProxyConfig {
     /// A change is shown once a HEARTBEAT has announced it, for which the writer is asked; one that a HEARTBEAT does not reach is dropped.
     pub only_announced: bool,
     /// Where ACKNACKs go.
-    pub unicast: Vec<Locator>,
+    pub unicast: Arc<[Locator]>,
     /// Where ACKNACKs go when there is no unicast locator.
-    pub multicast: Vec<Locator>,
+    pub multicast: Arc<[Locator]>,
     /// Maker of its implementation.
     pub vendor: VendorId,
 }

@@ -86,7 +86,7 @@ impl Reader {
         let index = self.addressed(source_prefix, heartbeat.writer_id, heartbeat.reader_id);
         let Some(index) = index else { return };
         let Some(proxy) = self.writers.get_mut(index).filter(|proxy| proxy.reliable) else { return };
-        if !proxy.announced.fragment_heartbeats.accept(now.mono, heartbeat.count) {
+        if !proxy.announced.fragment_heartbeats.made().accept(now.mono, heartbeat.count) {
             self.stats.heartbeats_ignored = self.stats.heartbeats_ignored.saturating_add(1);
             self.refused = Some(Misbehaviour::RepeatedCount);
             return;

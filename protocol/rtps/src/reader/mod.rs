@@ -13,8 +13,7 @@ mod store;
 mod suspect;
 mod writers;
 
-use alloc::boxed::Box;
-use alloc::vec::Vec;
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 pub use config::{ReaderConfig, WriterProxyConfig};
 pub use control::Source;
@@ -152,7 +151,12 @@ impl Reader {
     }
 
     /// Replaces the locators of a matched writer; false when it is not matched.
-    pub fn update_writer(&mut self, writer: Guid, unicast: Vec<Locator>, multicast: Vec<Locator>) -> bool {
+    pub fn update_writer(
+        &mut self,
+        writer: Guid,
+        unicast: Arc<[Locator]>,
+        multicast: Arc<[Locator]>,
+    ) -> bool {
         let Some(proxy) = self.find(writer).and_then(|index| self.writers.get_mut(index)) else {
             return false;
         };

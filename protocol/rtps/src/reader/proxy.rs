@@ -16,7 +16,7 @@ pub(super) use parts::Acquaintance;
 use parts::{AckState, Ahead, Announced, Start};
 
 use super::Incoming;
-use crate::{Delivery, DeliverySink, ReaderStats, WriterProxyConfig};
+use crate::{Delivery, DeliverySink, ReaderStats, WriterProxyConfig, lazy::Lazy};
 
 /// Most intervals of irrelevant changes kept ahead of the expected one; more are requested and gapped again.
 pub(super) const MAX_HOLES: usize = 256;
@@ -38,8 +38,8 @@ pub(super) struct WriterProxy {
     /// Changes that the application was shown and has yet to commit, if it acknowledges itself.
     uncommitted: Option<Box<SnRanges>>,
     pub(super) ack: AckState,
-    /// Which changes were delivered last. What built-in writers say is doubted in other ways.
-    marks: Option<Marks>,
+    /// Which changes were delivered last.
+    marks: Lazy<Marks>,
 }
 
 /// How far a reader was with a writer that it loses.
@@ -76,7 +76,7 @@ const MAX_UNCOMMITTED: usize = 256;
 impl WriterProxy {
     pub(super) fn new(cfg: WriterProxyConfig, reliable: bool, quiet: Duration) -> Self {
         Self {
-            marks: (!cfg.guid.entity_id.is_builtin()).then(Marks::new),
+            marks: Lazy::default(),
             cfg,
             reliable,
             acquaintance: Acquaintance::NotShown,
@@ -92,6 +92,11 @@ impl WriterProxy {
 
     pub(super) fn guid(&self) -> Guid {
         self.cfg.guid
+    }
+
+    /// What a built-in writer says is doubted in other ways.
+    fn is_builtin(&self) -> bool {
+        self.cfg.guid.entity_id.is_builtin()
     }
 
     /// From now on what the application is shown is acknowledged when it commits it.
@@ -283,7 +288,7 @@ impl WriterProxy {
             if let Some(change) = next {
                 let is_refuted = change.is_refuted;
                 self.offer(now, change, sink, stats);
-                if let Some(marks) = self.marks.as_mut().filter(|_| is_refuted) {
+                if let Some(marks) = self.marks.if_made().filter(|_| is_refuted) {
                     marks.forget(expected);
                 }
                 continue;
@@ -318,7 +323,7 @@ impl WriterProxy {
     }
 
     fn skip_to(&mut self, sn: SequenceNumber) {
-        if let Some(marks) = &mut self.marks {
+        if let Some(marks) = self.marks.if_made() {
             marks.skip(self.expected, sn);
         }
         self.expected = self.expected.max(sn);
@@ -352,10 +357,13 @@ impl WriterProxy {
 
     /// Whether a change that came before has this number and is another one; told once. Either may be the one that the writer wrote.
     pub(super) fn refute(&mut self, sn: SequenceNumber, timestamp: Option<WallTime>) -> bool {
-        let Some(marks) = &mut self.marks else { return false };
+        if self.is_builtin() {
+            return false;
+        }
         let always_timed = self.cfg.vendor.does(Behaviour::SpeaksDunlin);
         if sn < self.expected {
-            return marks.refute(self.expected, sn, timestamp, always_timed);
+            let (expected, marks) = (self.expected, self.marks.if_made());
+            return marks.is_some_and(|marks| marks.refute(expected, sn, timestamp, always_timed));
         }
         let waiting = self.ahead.store.if_made().and_then(|store| store.get_mut(sn));
         waiting.is_some_and(|change| {
@@ -368,8 +376,8 @@ impl WriterProxy {
     /// A change was delivered that had this source timestamp.
     #[inline]
     pub(super) fn mark(&mut self, sn: SequenceNumber, timestamp: Option<WallTime>) {
-        if let Some(marks) = &mut self.marks {
-            marks.put(sn, timestamp);
+        if !self.is_builtin() {
+            self.marks.made().put(sn, timestamp);
         }
     }
 
@@ -470,6 +478,6 @@ mod tests {
     /// A participant has three of them for each other one; docs/scale.md says what that comes to.
     #[test]
     fn a_proxy_stays_small() {
-        assert!(size_of::<super::WriterProxy>() <= 360);
+        assert!(size_of::<super::WriterProxy>() <= 328);
     }
 }

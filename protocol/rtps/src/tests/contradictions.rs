@@ -21,8 +21,8 @@ fn reader_of(vendor: VendorId, reliable: bool) -> Target {
         guid: WRITER,
         reliable,
         durable: true,
-        unicast: alloc::vec![host(WRITER.prefix)],
-        multicast: alloc::vec![],
+        unicast: [host(WRITER.prefix)].into(),
+        multicast: [].into(),
         vendor,
     };
     target.reader.match_writer(at(0), cfg, &mut target.out);

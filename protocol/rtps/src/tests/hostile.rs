@@ -223,7 +223,7 @@ fn builtin_data_waits_for_the_heartbeat_that_announces_it() {
         reliable: true,
         durable: true,
         only_announced: true,
-        unicast: vec![host(WRITER.prefix)],
+        unicast: [host(WRITER.prefix)].into(),
         ..Default::default()
     };
     target.reader.match_writer(at(0), writer, &mut target.out);

@@ -300,7 +300,7 @@ fn a_repair_has_the_form_of_the_first_time() {
 #[test]
 fn a_reader_in_shared_memory_gets_a_heartbeat_for_the_send_window() {
     let place = Locator::shared_memory([1; 8], 1);
-    let beside = ReaderProxyConfig { unicast: vec![place], ..near(1) };
+    let beside = ReaderProxyConfig { unicast: [place].into(), ..near(1) };
     let mut source = source(WINDOW);
     for reader in [beside, near(2)] {
         source.match_reader(at(0), reader);

@@ -19,7 +19,7 @@ fn with_history(len: usize) -> Source {
 }
 
 fn in_group(n: u8, reliable: bool, durable: bool) -> ReaderProxyConfig {
-    ReaderProxyConfig { reliable, durable, multicast: vec![GROUP], ..reader_proxy(n) }
+    ReaderProxyConfig { reliable, durable, multicast: [GROUP].into(), ..reader_proxy(n) }
 }
 
 /// Where samples were sent, and to which reader.
@@ -235,11 +235,11 @@ fn samples_written_while_a_reader_has_no_locator_reach_it_later() {
     talk(&mut source, &mut target, 1..100);
     assert_eq!(source.writer.acked_by_all(), SequenceNumber(1));
     let guid = reader_guid(1);
-    source.writer.update_reader(guid, vec![], vec![]);
+    source.writer.update_reader(guid, [].into(), [].into());
     (0..2).for_each(|_| _ = source.write(at(100_000), 10));
     talk(&mut source, &mut target, 100..600);
     assert_eq!(target.sink.got, [1]);
-    source.writer.update_reader(guid, vec![host(guid.prefix)], vec![]);
+    source.writer.update_reader(guid, [host(guid.prefix)].into(), [].into());
     talk(&mut source, &mut target, 600..4_000);
     assert_eq!(target.sink.got, [1, 2, 3]);
     assert_eq!(source.writer.acked_by_all(), SequenceNumber(3));

@@ -1,6 +1,5 @@
 //! Whether a writer knows a reader, as far as the reader can tell: it has spoken to that reader alone.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use dunlin_buf::Outbox;
@@ -115,7 +114,7 @@ fn met(vendor: VendorId) -> Target {
     let writer = WriterProxyConfig {
         guid: WRITER,
         reliable: true,
-        unicast: vec![GROUP],
+        unicast: [GROUP].into(),
         vendor,
         ..Default::default()
     };

@@ -86,13 +86,13 @@ impl World {
             guid: WRITER,
             reliable: true,
             durable: durable && self.transient_local,
-            unicast: vec![host(WRITER.prefix)],
+            unicast: [host(WRITER.prefix)].into(),
             ..Default::default()
         };
         let proxy = ReaderProxyConfig {
             reliable,
             durable,
-            multicast: if multicast { vec![GROUP] } else { vec![] },
+            multicast: if multicast { [GROUP].into() } else { [].into() },
             ..reader_proxy(n)
         };
         let writer_first = self.rng.chance(1, 2);

@@ -189,7 +189,7 @@ fn repair_for_a_reader_of_equal_entity_id_is_not_new_to_an_unmatched_one() {
     for (again, shares_place) in forms.into_iter().flat_map(|form| [(form, true), (form, false)]) {
         let mut target = Target::new(1, ReaderConfig { shares_place, ..Default::default() });
         let vendor = VendorId::DUNLIN;
-        let unicast = alloc::vec![host(WRITER.prefix)];
+        let unicast = [host(WRITER.prefix)].into();
         let cfg = WriterProxyConfig { guid: WRITER, reliable: true, vendor, unicast, ..Default::default() };
         target.reader.match_writer(at(0), cfg, &mut target.out);
         let own = target.reader.guid();

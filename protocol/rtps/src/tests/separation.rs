@@ -1,7 +1,6 @@
 //! DDS 1.4 §2.2.3.12 TIME_BASED_FILTER at the writer, against a reader that applies it to everything.
 
 use alloc::collections::BTreeMap;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use dunlin_core::{Duration, InstanceHandle, Rng, SequenceNumber};
@@ -308,7 +307,7 @@ fn readers_without_a_time_based_filter_get_every_sample_at_once() {
     assert!((50..=52).contains(&line.samples), "{} samples", line.samples);
     // Where both receive in the same place the data cannot be kept from the one.
     let mut line = Line::new(SEPARATION, reader_proxy(0), WriterConfig::default(), None, 1);
-    let unicast = vec![host(reader_guid(0).prefix)];
+    let unicast = [host(reader_guid(0).prefix)].into();
     line.source.match_reader(at(60_000), ReaderProxyConfig { unicast, ..reader_proxy(1) });
     line.collect(60_000);
     (0..50).for_each(|n| line.write(100_000 + n * 1000, 1, ChangeKind::Alive));

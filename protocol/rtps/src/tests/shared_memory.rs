@@ -17,7 +17,7 @@ fn place(n: u8) -> Locator {
 }
 
 fn in_memory(n: u8) -> ReaderProxyConfig {
-    ReaderProxyConfig { unicast: vec![place(n)], ..reader_proxy(n) }
+    ReaderProxyConfig { unicast: [place(n)].into(), ..reader_proxy(n) }
 }
 
 fn source(longest: usize) -> Source {
@@ -128,7 +128,7 @@ fn reader_leaving_shared_memory_gets_fragments_and_a_small_send_window() {
     }
     let large = |packets: &[Packet]| packets.iter().filter(|packet| packet.bytes.len() > LARGE).count();
     assert_eq!(large(&drain(&mut source.out)), 4, "more than the window of a socket");
-    assert!(source.writer.update_reader(reader_guid(1), vec![host(reader_guid(1).prefix)], vec![]));
+    assert!(source.writer.update_reader(reader_guid(1), [host(reader_guid(1).prefix)].into(), [].into()));
     source.write(at(20), LARGE);
     assert_eq!(large(&drain(&mut source.out)), 0);
     assert!(source.writer.has_waiting_data(), "nothing was answered so far");
@@ -147,7 +147,7 @@ fn without_shared_memory_room_a_large_sample_goes_in_fragments() {
 #[test]
 fn large_change_within_a_process_is_one_message_ending_in_its_payload() {
     let mut source = source(0);
-    source.match_reader(at(0), ReaderProxyConfig { unicast: vec![Locator::LOCAL], ..reader_proxy(1) });
+    source.match_reader(at(0), ReaderProxyConfig { unicast: [Locator::LOCAL].into(), ..reader_proxy(1) });
     source.out.clear();
     let mut target = target(1);
     for number in 1_i64..=3 {

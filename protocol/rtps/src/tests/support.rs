@@ -341,8 +341,8 @@ pub(crate) fn reader_proxy(n: u8) -> ReaderProxyConfig {
         reliable: true,
         durable: false,
         expects_inline_qos: false,
-        unicast: vec![host(guid.prefix)],
-        multicast: vec![],
+        unicast: [host(guid.prefix)].into(),
+        multicast: [].into(),
         vendor: VendorId::DUNLIN,
         begun_set: None,
         filter: None,
@@ -373,8 +373,8 @@ impl Target {
             guid: WRITER,
             reliable: true,
             durable,
-            unicast: vec![host(WRITER.prefix)],
-            multicast: vec![],
+            unicast: [host(WRITER.prefix)].into(),
+            multicast: [].into(),
             vendor: VendorId::DUNLIN,
         };
         self.reader.match_writer_of(now, life, cfg, &mut self.out);

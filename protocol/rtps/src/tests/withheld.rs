@@ -3,7 +3,6 @@
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use dunlin_core::{Duration, Locator, SequenceNumber};
@@ -202,7 +201,7 @@ fn a_gap_for_filtered_samples_precedes_a_large_sample_in_shared_memory() {
     let mut inside = Target::new(0, ReaderConfig { reliable: false, ..ReaderConfig::default() });
     inside.match_writer(at(0), false);
     let filter: Option<Arc<dyn ReaderFilter>> = Some(Arc::new(Large));
-    source.match_reader(at(0), ReaderProxyConfig { unicast: vec![place], filter, ..proxy(false) });
+    source.match_reader(at(0), ReaderProxyConfig { unicast: [place].into(), filter, ..proxy(false) });
     source.match_reader(at(0), ReaderProxyConfig { reliable: false, ..reader_proxy(1) });
     for (n, len) in [10_000, 100, 100, 10_000].into_iter().enumerate() {
         source.write(at(n as u64), len);

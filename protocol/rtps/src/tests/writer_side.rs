@@ -415,8 +415,12 @@ fn best_effort_readers_of_a_multicast_group_each_get_the_history_in_datagrams_of
     source.write(at(0), 10);
     source.write(at(1), 3000);
     for n in [1, 2] {
-        let cfg =
-            ReaderProxyConfig { durable: true, reliable: false, multicast: vec![GROUP], ..reader_proxy(n) };
+        let cfg = ReaderProxyConfig {
+            durable: true,
+            reliable: false,
+            multicast: [GROUP].into(),
+            ..reader_proxy(n)
+        };
         source.match_reader(at(100), cfg);
     }
     source.timer(at(20_100));
@@ -599,9 +603,9 @@ fn a_reader_matched_after_abandoned_paced_data_gets_whole_samples() {
 fn multicast_group_is_shared_and_directed_answers_stay_unicast() {
     let mut source = Source::new(WriterConfig::default());
     for n in 1..=3 {
-        source.match_reader(at(0), ReaderProxyConfig { multicast: vec![GROUP], ..reader_proxy(n) });
+        source.match_reader(at(0), ReaderProxyConfig { multicast: [GROUP].into(), ..reader_proxy(n) });
     }
-    let local = ReaderProxyConfig { unicast: vec![Locator::LOCAL], ..reader_proxy(4) };
+    let local = ReaderProxyConfig { unicast: [Locator::LOCAL].into(), ..reader_proxy(4) };
     source.match_reader(at(0), local);
     source.out.clear();
     source.write(at(20_000), 10);
@@ -624,7 +628,7 @@ fn readers_that_ask_together_are_repaired_together() {
     let delay = Duration::from_millis(5);
     let mut source = Source::new(WriterConfig { nack_response_delay: delay, ..Default::default() });
     for n in 1..=3 {
-        source.match_reader(at(0), ReaderProxyConfig { multicast: vec![GROUP], ..reader_proxy(n) });
+        source.match_reader(at(0), ReaderProxyConfig { multicast: [GROUP].into(), ..reader_proxy(n) });
         ack(&mut source, at(1), n, 1, &[], 1);
     }
     source.write(at(20_000), 10);

@@ -88,7 +88,8 @@ impl Writer {
     ) -> bool {
         let now = now.mono;
         let reader = Guid::new(source_prefix, nack.reader_id);
-        let Some(index) = self.accept(now, reader, |proxy| proxy.fragment_nacks.accept(now, nack.count))
+        let Some(index) =
+            self.accept(now, reader, |proxy| proxy.fragment_nacks.made().accept(now, nack.count))
         else {
             return false;
         };

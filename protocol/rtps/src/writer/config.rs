@@ -1,7 +1,6 @@
 //! RTPS 2.5 §8.4.7 "RTPS Writer Reference Implementations": configuration of writers and of reader proxies.
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use dunlin_buf::SharedBytes;
 use dunlin_core::{
@@ -146,9 +145,9 @@ pub struct ReaderProxyConfig {
     /// Wants [`WriterConfig::reader_inline_qos`] with every change.
     pub expects_inline_qos: bool,
     /// Where it receives; data goes to every one of them, so give only those that are to be used.
-    pub unicast: Vec<Locator>,
+    pub unicast: Arc<[Locator]>,
     /// Multicast groups it has joined.
-    pub multicast: Vec<Locator>,
+    pub multicast: Arc<[Locator]>,
     /// Maker of its implementation.
     pub vendor: VendorId,
     /// The first change of a coherent set that has begun (RTPS 2.5 §9.6.4.2 PID_COHERENT_SET): one that comes in the middle of it, and

@@ -1,7 +1,6 @@
 //! RTPS 2.5 §8.4.9.1.3–5 matched_reader_add, matched_reader_remove, matched_reader_lookup.
 
-use alloc::boxed::Box;
-use alloc::vec::Vec;
+use alloc::{boxed::Box, sync::Arc};
 
 use dunlin_buf::Outbox;
 use dunlin_core::{Behaviour, Duration, Guid, Locator, MonoTime, Now, SequenceNumber, SnRange};
@@ -99,7 +98,12 @@ impl Writer {
     }
 
     /// Replaces the locators of a matched reader; false when it is not matched.
-    pub fn update_reader(&mut self, reader: Guid, unicast: Vec<Locator>, multicast: Vec<Locator>) -> bool {
+    pub fn update_reader(
+        &mut self,
+        reader: Guid,
+        unicast: Arc<[Locator]>,
+        multicast: Arc<[Locator]>,
+    ) -> bool {
         let Some(proxy) = self.readers.by_guid_mut(reader) else {
             return false;
         };

@@ -1,5 +1,7 @@
 //! RTPS 2.5 §8.4.9.2 "repairing" and "must_repair" states: what readers asked for is sent again, within a budget.
 
+use alloc::sync::Arc;
+
 use dunlin_buf::Outbox;
 use dunlin_core::{EntityId, Locator, MonoTime, SequenceNumber, SnRange};
 use dunlin_wire::size;
@@ -360,18 +362,12 @@ impl Writer {
         change: &Change,
         out: &mut Outbox,
     ) -> bool {
-        let Some(proxy) = self.readers.get_mut(index) else { return false };
+        let Some(proxy) = self.readers.get(index) else { return false };
         let guid = proxy.guid();
-        // Lent, so that nothing is allocated.
-        let to = core::mem::take(&mut proxy.cfg.unicast);
+        let to = Arc::clone(&proxy.cfg.unicast);
         let sent = self.is_lossless_to(&to);
         if sent {
             self.repair_lossless(guid, &to, change, out);
-        }
-        if let Some(proxy) = self.readers.get_mut(index) {
-            proxy.cfg.unicast = to;
-        }
-        if sent {
             self.repaired(now, index, change.sn);
         }
         sent

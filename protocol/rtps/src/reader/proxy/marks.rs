@@ -1,9 +1,9 @@
 //! RTPS 2.5 §8.3.8.2, §8.7.2.3: which of the last changes of a writer had which source timestamp. A change that is sent again has the same one.
 //! Two with one number and different ones are two changes, and the writer has written only one of them.
 
-use alloc::boxed::Box;
-
 use dunlin_core::{SequenceNumber, WallTime};
+
+use crate::lazy::StaticDefault;
 
 /// Delivered changes that are remembered: so many a forger can be ahead of the writer, and is still noticed.
 const KEPT: i64 = 64;
@@ -14,7 +14,17 @@ const UNTIMED: i64 = i64::MIN + 1;
 
 /// The source timestamps of the last changes that were delivered, each where its number says.
 #[derive(Debug)]
-pub(super) struct Marks(Box<[i64; KEPT as usize]>);
+pub(super) struct Marks([i64; KEPT as usize]);
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self([NOTHING; KEPT as usize])
+    }
+}
+
+impl StaticDefault for Marks {
+    const STATIC_DEFAULT: &'static Self = &Self([NOTHING; KEPT as usize]);
+}
 
 /// Whether two source timestamps cannot be those of one change. Not every writer sends them always.
 pub(super) fn contradict(one: Option<WallTime>, other: Option<WallTime>, always_timed: bool) -> bool {
@@ -22,10 +32,6 @@ pub(super) fn contradict(one: Option<WallTime>, other: Option<WallTime>, always_
 }
 
 impl Marks {
-    pub(super) fn new() -> Self {
-        Self(Box::new([NOTHING; KEPT as usize]))
-    }
-
     #[inline]
     fn slot(&mut self, sn: SequenceNumber) -> Option<&mut i64> {
         self.0.get_mut((sn.0 & (KEPT - 1)) as usize)
@@ -79,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_last_changes_are_told_from_others_with_their_numbers_once() {
-        let mut marks = Marks::new();
+        let mut marks = Marks::default();
         (1..=100).for_each(|n| marks.put(sn(n), Some(WallTime(n))));
         let mut refuted =
             |n, time: Option<i64>, timed| marks.refute(sn(101), sn(n), time.map(WallTime), timed);
@@ -93,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_change_that_was_not_delivered_refutes_none() {
-        let mut marks = Marks::new();
+        let mut marks = Marks::default();
         (1..=64).for_each(|n| marks.put(sn(n), Some(WallTime(n))));
         marks.skip(sn(65), sn(70));
         marks.put(sn(70), None);

@@ -66,7 +66,7 @@ pub(in crate::reader) struct Announced {
     /// The last change of the history; unknown until the writer says what it has.
     pub(super) historical_last: SequenceNumber,
     pub(in crate::reader) heartbeats: CountFilter,
-    pub(in crate::reader) fragment_heartbeats: CountFilter,
+    pub(in crate::reader) fragment_heartbeats: Lazy<CountFilter>,
 }
 
 impl Default for Announced {
@@ -76,7 +76,7 @@ impl Default for Announced {
             last: SequenceNumber::ZERO,
             historical_last: SequenceNumber::UNKNOWN,
             heartbeats: CountFilter::default(),
-            fragment_heartbeats: CountFilter::default(),
+            fragment_heartbeats: Lazy::default(),
         }
     }
 }

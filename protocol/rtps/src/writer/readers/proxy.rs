@@ -77,7 +77,7 @@ pub(crate) struct ReaderProxy {
     /// Changes up to here are acknowledged or not for this reader.
     pub(crate) acked: SequenceNumber,
     pub(crate) acks: CountFilter,
-    pub(crate) fragment_nacks: CountFilter,
+    pub(crate) fragment_nacks: Lazy<CountFilter>,
     /// How long it takes to answer.
     pub(crate) round_trip: RoundTrip,
 
@@ -120,7 +120,7 @@ impl ReaderProxy {
             history_sent: start,
             acked: start,
             acks: CountFilter::default(),
-            fragment_nacks: CountFilter::default(),
+            fragment_nacks: Lazy::default(),
             round_trip: RoundTrip::default(),
             requests: Lazy::default(),
             account: Lazy::default(),
@@ -374,6 +374,6 @@ mod tests {
     /// A participant has three of them for each other one; docs/scale.md says what that comes to.
     #[test]
     fn a_proxy_stays_small() {
-        assert!(size_of::<super::ReaderProxy>() <= 328);
+        assert!(size_of::<super::ReaderProxy>() <= 296);
     }
 }

@@ -111,7 +111,6 @@ impl Routes {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec;
     use core::net::Ipv4Addr;
 
     use dunlin_core::SequenceNumber;
@@ -128,8 +127,11 @@ mod tests {
     }
 
     fn proxy(unicast: Locator, multicast: &[Locator]) -> Box<ReaderProxy> {
-        let cfg =
-            ReaderProxyConfig { unicast: vec![unicast], multicast: multicast.to_vec(), ..Default::default() };
+        let cfg = ReaderProxyConfig {
+            unicast: [unicast].into(),
+            multicast: multicast.into(),
+            ..Default::default()
+        };
         Box::new(ReaderProxy::new(cfg, true, SequenceNumber::ZERO))
     }
 
@@ -157,7 +159,7 @@ mod tests {
     fn readers_left_out_do_not_count() {
         let mut routes = Routes::default();
         let proxies = [proxy(host(1), &[group(1)]), proxy(host(2), &[group(1)])];
-        let second = |proxy: &ReaderProxy| proxy.cfg.unicast == [host(2)];
+        let second = |proxy: &ReaderProxy| *proxy.cfg.unicast == [host(2)];
         assert_eq!(routes.cover(&proxies, true, second), [host(2)]);
         assert_eq!(routes.cover(&proxies, false, |_| true), [host(1), host(2)], "without the group");
     }

@@ -9,7 +9,7 @@ use crate::ReaderProxyConfig;
 use crate::tests::support::{host, life, reader_guid};
 
 fn proxy(guid: Guid, reliable: bool) -> ReaderProxy {
-    let cfg = ReaderProxyConfig { guid, reliable, unicast: vec![host(guid.prefix)], ..Default::default() };
+    let cfg = ReaderProxyConfig { guid, reliable, unicast: [host(guid.prefix)].into(), ..Default::default() };
     ReaderProxy::new(cfg, reliable, SequenceNumber::ZERO)
 }
 

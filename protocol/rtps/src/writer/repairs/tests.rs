@@ -1,6 +1,5 @@
 //! Timer, budget and fairness of repairs on their own (RTPS 2.5 §8.4.9.2).
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use dunlin_core::SnRange;
@@ -24,7 +23,7 @@ fn readers(count: u8, wanting: u8) -> Readers {
         let cfg = ReaderProxyConfig {
             guid: reader_guid(n),
             reliable: true,
-            multicast: vec![GROUP],
+            multicast: [GROUP].into(),
             ..Default::default()
         };
         let mut proxy = ReaderProxy::new(cfg, true, SequenceNumber::ZERO);

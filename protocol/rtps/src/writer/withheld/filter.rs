@@ -78,7 +78,7 @@ impl ReaderProxy {
     }
 
     pub(in crate::writer) fn receives_at(&self, destinations: &[Locator]) -> bool {
-        let mut own = self.cfg.unicast.iter().chain(&self.cfg.multicast);
+        let mut own = self.cfg.unicast.iter().chain(self.cfg.multicast.iter());
         own.any(|locator| destinations.contains(locator))
     }
 }

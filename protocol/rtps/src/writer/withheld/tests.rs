@@ -1,7 +1,6 @@
 //! Filters and separations without a writer (DDS 1.4 §2.2.3.12, RTPS 2.5 §8.7.3).
 
 use alloc::sync::Arc;
-use alloc::vec;
 
 use dunlin_core::Duration;
 use dunlin_wire::pid;
@@ -27,7 +26,7 @@ fn at(ms: u64) -> MonoTime {
 
 fn configuration(n: u8) -> ReaderProxyConfig {
     let guid = reader_guid(n);
-    ReaderProxyConfig { guid, unicast: vec![host(guid.prefix)], ..Default::default() }
+    ReaderProxyConfig { guid, unicast: [host(guid.prefix)].into(), ..Default::default() }
 }
 
 /// What is not sent to these readers, of which each is reliable or not.
