@@ -63,8 +63,13 @@
 //! - Of an entity that is not enabled the same holds, with statuses that have not changed.
 //! - Clocks and counters always work.
 //!
-//! In a child of `fork` that goes on without `exec` the entities of its parent count as deleted, and dropping them does nothing.
-//! It can have participants of its own.
+//! # Children of `fork`
+//!
+//! In a child of `fork` that goes on without `exec` the entities of its parent count as deleted: operations fail with
+//! ALREADY_DELETED, and dropping them does nothing, also at the end of the child. The others neither hear of the child nor of its
+//! end. The sockets and the shared memory of the parent are not there either: a loan that the parent has is zeros in the child, and
+//! can be dropped. The child can have participants of its own, unless another thread of the parent was making or deleting one at
+//! the moment of `fork`: what that thread had locked stays locked.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(unreachable_pub))]
 

@@ -126,6 +126,9 @@ pub(crate) type Query<'q> = Option<&'q mut dyn FnMut(&SampleData<'_>) -> bool>;
 /// When the process ends by `exit` or by the return of `main`, participants that are still there leave too: listeners that run
 /// get a second to return, and what was written a second to be acknowledged; the process stays three seconds at most. Their
 /// writers are not deleted, so instances are not disposed. A process that is killed or aborts says nothing.
+///
+/// In a child of `fork` the participant and its entities count as deleted, while those of the parent go on; see
+/// [children of `fork`](crate#children-of-fork).
 #[derive(Clone)]
 pub struct DomainParticipant {
     inner: Arc<ParticipantInner>,

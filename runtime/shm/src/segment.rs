@@ -7,16 +7,18 @@
 use std::fs::{File, Metadata};
 use std::io;
 use std::ops::RangeInclusive;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
+use dunlin_udp::keep_from_children;
 use rustix::fs::{CWD, FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::config::MAX_RING;
-use crate::sigbus::Watch;
+use crate::sigbus::{self, Watch};
 
 /// Octets before those of a ring: one page, with each word on a cache line of its own.
 pub(crate) const HEAD: usize = 4096;
@@ -26,7 +28,8 @@ pub(crate) const HEAD: usize = 4096;
 pub(crate) struct Map {
     start: NonNull<u8>,
     len: usize,
-    /// What is there is zeros of this process alone once the file was cut short and a page of it used that it has not any more.
+    /// What is there is zeros of this process alone once the file was cut short and a page of it used that it has not any more, and
+    /// in a child of `fork`.
     watch: Watch,
 }
 
@@ -37,6 +40,8 @@ unsafe impl Sync for Map {}
 
 impl Map {
     fn new(file: &File, len: usize, protection: ProtFlags) -> io::Result<Self> {
+        sigbus::keep_from_children();
+        keep_from_children(file.as_fd());
         // SAFETY: a new mapping at a place that the kernel chooses; nothing else in this process is there.
         let start = unsafe { mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, file, 0)? };
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;

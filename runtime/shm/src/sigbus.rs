@@ -12,7 +12,7 @@ use std::io;
 use std::mem::{MaybeUninit, transmute};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
 
 use libc::{c_int, c_void, sigaction, siginfo_t};
 
@@ -49,6 +49,18 @@ pub(crate) fn install() -> io::Result<()> {
 /// Whether a handler that the application has installed since then has taken its place.
 pub(crate) fn is_replaced() -> bool {
     exchange(None).is_ok_and(|now| now.sa_sigaction != on_sigbus as *const () as usize)
+}
+
+/// Has children of `fork` lose the mappings of this process.
+pub(crate) fn keep_from_children() {
+    static WATCHED: Once = Once::new();
+    // SAFETY: a function without arguments that does nothing but what is allowed after `fork`, which is there as long as the code of
+    // this library is. Where the system has no room for it children share the memory.
+    WATCHED.call_once(|| _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) });
+}
+
+extern "C" fn in_child() {
+    TABLE.lose_all(map_zeros);
 }
 
 thread_local! {

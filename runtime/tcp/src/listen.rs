@@ -2,12 +2,14 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use dunlin_core::Locator;
 use dunlin_core::defaults::MAX_PARTICIPANT_INDEX;
 use dunlin_transport::Locators;
 use dunlin_udp::interface::{self, Interface};
+use dunlin_udp::keep_from_children;
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 
 use crate::{Listen, TcpConfig};
@@ -56,6 +58,7 @@ impl LogicalPorts {
 fn bind(ip: IpAddr, port: u16, listens: bool) -> io::Result<TcpListener> {
     let socket =
         Socket::new(Domain::for_address(SocketAddr::new(ip, port)), Type::STREAM, Some(Protocol::TCP))?;
+    keep_from_children(socket.as_fd());
     if ip.is_ipv6() {
         socket.set_only_v6(true)?;
     }
@@ -171,6 +174,7 @@ pub(crate) fn connect(to: SocketAddr) -> io::Result<TcpStream> {
 
 /// Sets the options of a connection: nothing waits to be sent with more, and peers that are gone are noticed.
 pub(crate) fn set_up(stream: &TcpStream) -> io::Result<()> {
+    keep_from_children(stream.as_fd());
     stream.set_nonblocking(true)?;
     stream.set_nodelay(true)?;
     let socket = SockRef::from(stream);

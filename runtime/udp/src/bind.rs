@@ -13,7 +13,7 @@ use dunlin_core::defaults::MAX_PARTICIPANT_INDEX;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::interface::{self, Interface};
-use crate::sys::{self, IntOption};
+use crate::sys::{self, IntOption, keep_from_children};
 use crate::{Family, ParticipantIndex, UdpConfig};
 
 /// Attempts to find a port that is free in both IP versions.
@@ -51,6 +51,7 @@ pub(crate) fn open(family: Family) -> io::Result<Socket> {
         let version = if family == Family::V4 { "IPv4" } else { "IPv6" };
         io::Error::new(error.kind(), format!("this host has no {version} sockets: {error}"))
     })?;
+    keep_from_children(socket.as_fd());
     if family == Family::V6 {
         socket.set_only_v6(true)?;
     }

@@ -26,7 +26,7 @@ mod transport;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use dunlin_core::{DomainId, PortParameters};
-pub use sys::{at_exit, process_generation};
+pub use sys::{at_exit, keep_from_children, process_generation};
 pub use transport::UdpTransport;
 
 /// What multicast is used for.

@@ -6,37 +6,23 @@ use std::io::{self, IoSlice};
 use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
-use std::sync::Once;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use socket2::SockAddr;
 
 mod addresses;
 mod control;
+mod forks;
 
 pub(crate) use addresses::{RawAddress, interface_addresses, mtu};
 pub(crate) use control::Control;
+pub use forks::{keep_from_children, process_generation};
 
 /// Has `work` called on the thread that ends the process, by `exit` or by the return of `main`. False if the system has no room.
 #[must_use]
 pub fn at_exit(work: extern "C" fn()) -> bool {
     // SAFETY: a function without arguments, which is there as long as the code of this library is.
     unsafe { libc::atexit(work) == 0 }
-}
-
-/// Which process this is of those that `fork` has made of one: another number in each child, and the same as long as it lives.
-#[must_use]
-pub fn process_generation() -> u32 {
-    static WATCHED: Once = Once::new();
-    static FORKS: AtomicU32 = AtomicU32::new(0);
-    extern "C" fn forked() {
-        FORKS.fetch_add(1, Relaxed);
-    }
-    // SAFETY: a function without arguments that does nothing but count, which is there as long as the code of this library is.
-    // Where the system has no room for it a child of fork is taken for its parent.
-    WATCHED.call_once(|| _ = unsafe { libc::pthread_atfork(None, None, Some(forked)) });
-    FORKS.load(Relaxed)
 }
 
 /// A socket option that is a C `int`.

@@ -103,6 +103,22 @@ impl Table {
     }
 }
 
+impl Table {
+    /// Loses all mappings, with what `replace` does to a range. Only where no other thread is: in a child of `fork`.
+    pub(super) fn lose_all(&self, replace: impl Fn(usize, usize) -> bool) {
+        for entry in &self.entries[..self.used.load(Ordering::Acquire)] {
+            let state = entry.state.load(Ordering::Acquire);
+            // One that was being lost by a thread that is not here is lost by this.
+            if !matches!(state & PHASE, LIVE | LOSING) {
+                continue;
+            }
+            if replace(entry.start.load(Ordering::Relaxed), entry.len.load(Ordering::Relaxed)) {
+                entry.state.store((state & !PHASE) | LOST, Ordering::Release);
+            }
+        }
+    }
+}
+
 /// The entry of a mapping.
 #[derive(Debug)]
 pub(crate) struct Watch(usize);
