@@ -115,6 +115,8 @@ impl World {
             world.deliver(usize::MAX);
             let read = world.nodes.iter().all(|node| !node.reader.matched_writers().is_empty());
             if read && world.nodes.iter().take(2).all(|node| !node.writer.matched_readers().is_empty()) {
+                // The model of losses takes what was written at the moment of a meeting for older.
+                world.pass(Duration::from_nanos(1));
                 return world;
             }
             world.pass_to_next();
