@@ -53,6 +53,8 @@ pub enum DiscoveryEffect {
     ParticipantDiscovered(Arc<ParticipantData>),
     /// A known participant announced something new.
     ParticipantUpdated(Arc<ParticipantData>),
+    /// A participant has shown that it receives where it says. Its traffic is a sign of life from now on.
+    ParticipantVerified(GuidPrefix),
     /// What comes in the name of a participant from elsewhere is not of it.
     SourcesChanged {
         /// Which.

@@ -264,6 +264,7 @@ impl Discovery {
             self.answers.remove(&(due, prefix));
         }
         self.unverified.remove(prefix);
+        fx.push(DiscoveryEffect::ParticipantVerified(prefix));
         self.tell_sources(prefix, fx);
         self.introduce_verified(prefix);
         self.forward_verified(prefix);

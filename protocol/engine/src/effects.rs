@@ -133,12 +133,15 @@ impl Participant {
                 }
             }
             DiscoveryEffect::ParticipantDiscovered(participant) => {
-                routes.edit().add_peer(participant.guid_prefix);
                 out.events.push(Event::ParticipantDiscovered(participant));
             }
+            DiscoveryEffect::ParticipantVerified(prefix) => routes.edit().add_peer(prefix),
             DiscoveryEffect::SourcesChanged { prefix, sources } => routes.edit().set_sources(prefix, sources),
             DiscoveryEffect::ParticipantLost { prefix, reason } => {
-                routes.edit().remove_peer(prefix);
+                // Of those that never were verified nothing is known there: anybody can make many.
+                if routes.read().peer(prefix).is_some() {
+                    routes.edit().remove_peer(prefix);
+                }
                 out.events.push(Event::ParticipantLost { prefix, reason });
             }
             other => tell(other, out),

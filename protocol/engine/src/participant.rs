@@ -580,7 +580,7 @@ impl Participant {
         found
     }
 
-    /// Whether it has discovered another participant.
+    /// Whether it has verified another participant.
     #[must_use]
     pub fn knows_others(&self) -> bool {
         self.routes.load().has_peers()

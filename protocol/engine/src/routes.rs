@@ -10,7 +10,7 @@ use crate::reader_slot::ReaderSlot;
 use crate::sharded::Sharded;
 use crate::writer_slot::WriterSlot;
 
-/// A known participant, as far as its traffic matters.
+/// A verified participant, as far as its traffic matters.
 pub(crate) struct Peer {
     /// When discovery last heard of its traffic, in units of [`TRAFFIC_GRAIN`], modulo 2^32.
     heard: AtomicU32,

@@ -481,7 +481,7 @@ impl ReceiveGroup {
         }
     }
 
-    /// Whether a participant of this group has discovered another.
+    /// Whether a participant of this group has verified another.
     fn knows_others(&self) -> bool {
         self.members().iter().any(|member| member.participant.knows_others())
     }
