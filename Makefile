@@ -22,7 +22,7 @@ LOOM_CRATES := $(foreach c,sync buf shm engine driver,-p dunlin-$(c)) -p dunlin
 LOOM = env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/loom RUSTFLAGS="--cfg loom"
 SHUTTLE = env CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/shuttle RUSTFLAGS="--cfg shuttle"
 
-.PHONY: help demo surveillance test test-deep evidence attack attacks lint build-tests unit loom shuttle miri miri-short tsan cross cross-full small-board interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample router-graphs router-mutants durability-kill durability-crashes durability-mutants hub-mutants hub-seeds recorder-cuts recorder-python services-external scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense tutorial pictures
+.PHONY: help demo surveillance test test-deep evidence attack attack-32 attacks lint build-tests unit loom shuttle miri miri-short tsan cross cross-full small-board interop interop-fastdds3 network browser gstreamer bench bench-peers counts counts-peers footprint fuzz flood sim mutants mutants-sample router-graphs router-mutants durability-kill durability-crashes durability-mutants hub-mutants hub-seeds recorder-cuts recorder-python services-external scale million soak shapes shapes-quick shapes-peers shm-crash slow-reader leaving interop-dense tutorial pictures
 
 help:
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -233,6 +233,11 @@ flood: ## a 1 kHz topic under a flood of hostile datagrams SECONDS=30 for so lon
 attack: ## named attacks on a live pair, each with its bounds; NAMES="gap tcp" some, AGAINST=cyclone beside Cyclone DDS
 	@scripts/setup.sh build test
 	$(if $(NAMES),,$(PROOF) attack -- )cargo run --release --quiet --bin dunlin-attack -- $(if $(AGAINST),--against $(AGAINST)) $(NAMES)
+
+# The kernel is the one of 64 bits: what differs is the program, its addresses and sizes.
+attack-32: ## the same attacks on a pair of programs of 32 bits; NAMES="fork memory" some
+	@scripts/setup.sh build test x86-32
+	$(if $(NAMES),,$(PROOF) attack-32 -- )cargo run --release --quiet --target i686-unknown-linux-gnu --bin dunlin-attack -- $(NAMES)
 
 attacks: ## published attacks and hostile datagrams, against the engine
 	$(PROOF) attacks -- cargo test --quiet -p dunlin-engine --test regressions --test hostile

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a make target needs and says what it installs. Usage: scripts/setup.sh GROUP...
-# Groups: build test demo browser interop fastdds3 bench counts gstreamer cross pictures stores. Debian 12; root or sudo for apt.
+# Groups: build test demo browser interop fastdds3 bench counts gstreamer cross x86-32 pictures stores. Debian 12; root or sudo for apt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -74,6 +74,10 @@ for group in "$@"; do
     fastdds3)
         need debootstrap /usr/sbin/debootstrap
         ;;
+    x86-32)
+        [ "$(uname -m)" = x86_64 ] || { echo "cannot run: $group needs an x86-64 processor" >&2; exit 1; }
+        need gcc-multilib /usr/lib32/libc.so
+        ;;
     cross)
         need gcc-arm-linux-gnueabihf arm-linux-gnueabihf-gcc
         need g++-arm-linux-gnueabihf arm-linux-gnueabihf-g++
@@ -115,6 +119,7 @@ rust_targets=()
 for group in "$@"; do
     case "$group" in
     cross) rust_targets+=(thumbv7em-none-eabihf armv7-unknown-linux-gnueabihf) ;;
+    x86-32) rust_targets+=(i686-unknown-linux-gnu) ;;
     test) command -v cargo-clippy >/dev/null && command -v rustfmt >/dev/null || rustup component add clippy rustfmt ;;
     esac
 done

@@ -18,7 +18,7 @@ short)
     export EVIDENCE=off
     ;;
 deep)
-    parts=${PARTS:-counts attack attacks million scale sim mutants cross-full small-board miri tsan loom shuttle fuzz footprint shm-crash slow-reader flood shapes shapes-peers soak interop-fastdds3 gstreamer}
+    parts=${PARTS:-counts attack attack-32 attacks million scale sim mutants cross-full small-board miri tsan loom shuttle fuzz footprint shm-crash slow-reader flood shapes shapes-peers soak interop-fastdds3 gstreamer}
     lanes=1
     ;;
 *)

@@ -3,6 +3,7 @@
 mod datagrams;
 mod discovery;
 mod flood;
+mod forks;
 mod memory;
 mod names;
 mod places;
@@ -37,6 +38,13 @@ pub struct Attack {
     pub short: bool,
     /// What shows that it arrived where it should: counters of a side, and how much they are at least.
     pub reaches: Reaches,
+}
+
+impl Attack {
+    /// Whether it is one on pairs of other makes too, whose processes do not fork when they are told to.
+    pub fn is_for_all(&self) -> bool {
+        matches!(self.way, Way::Udp) && !self.name.starts_with("fork")
+    }
 }
 
 const fn udp(name: &'static str, run: fn(&mut Field) -> Result<()>) -> Attack {
@@ -99,6 +107,19 @@ const CUT: Reaches = &[(Side::Writer, "shared_cut", 1), (Side::Reader, "shared_c
 /// that it has not written.
 const TOLD_OF_FORGERIES: Reaches =
     &[(Side::Reader, "contradictory_duplicates", 100), (Side::Writer, "acknowledged_unsent", 1)];
+
+/// Both have forked.
+const FORKED: Reaches = &[(Side::Reader, "forks", 5), (Side::Writer, "forks", 5)];
+const FORKED_IN_A_FLOOD: Reaches =
+    &[(Side::Reader, "forks", 5), (Side::Writer, "forks", 5), (Side::Reader, "malformed", 1_000)];
+
+/// In a flood, with children of both sides.
+const fn forking(name: &'static str, run: fn(&mut Field) -> Result<()>) -> Attack {
+    reaching(
+        FORKED_IN_A_FLOOD,
+        Attack { bound: Bound { memory: 64 << 20, ..Bound::FLOOD }, ..udp(name, run) },
+    )
+}
 
 /// All attacks. Those that begin with `host` come from the pair's own address, those with `near` also from its ports.
 pub const ATTACKS: &[Attack] = &[
@@ -340,6 +361,14 @@ pub const ATTACKS: &[Attack] = &[
     by(Way::SharedMemory, udp("memory-files-are-deleted", memory::files_are_deleted)),
     short(by(Way::SharedMemory, reaching(CUT, udp("memory-files-are-cut", memory::files_are_cut)))),
     by(Way::SharedMemory, reaching(CUT, udp("memory-files-are-cut-often", memory::files_are_cut_often))),
+    forking("fork-idle-child", forks::children_idle),
+    forking("fork-child-exits", forks::children_exit),
+    short(forking("fork-child-uses-entities", forks::children_use_entities)),
+    by(Way::Tcp, reaching(FORKED, flood("tcp-fork-child-exits", forks::children_exit))),
+    by(Way::Tcp, reaching(FORKED, flood("tcp-fork-child-uses", forks::children_use_entities))),
+    by(Way::SharedMemory, forking("memory-fork-idle-child", forks::children_idle)),
+    by(Way::SharedMemory, forking("memory-fork-child-exits", forks::children_exit)),
+    short(by(Way::SharedMemory, forking("memory-fork-child-uses", forks::children_use_entities))),
 ];
 
 /// A sample of the pair's type; its check fits only real numbers.

@@ -91,6 +91,9 @@ pub fn judge(
         Loss::None => check(seen.lost == 0, format!("{} samples lost, {told} told", seen.lost)),
         Loss::Told => check(told >= seen.lost, format!("{} samples lost, but {told} told", seen.lost)),
     }
+    check(seen.files == 0, format!("{} files of shared memory still held", seen.files));
+    let children = seen.reader.failed_children + seen.writer.failed_children;
+    check(children == 0, format!("{children} children did not end well"));
     check(seen.reader.again == 0, format!("{} samples again", seen.reader.again));
     let forged = if bound.loss == Loss::Told { told } else { 0 };
     check(seen.reader.forged <= forged, format!("{} forged samples taken for real", seen.reader.forged));
@@ -143,12 +146,14 @@ mod tests {
     fn attack_bounds_are_all_checked() {
         assert!(broken(|_| ()).is_empty());
         assert!(broken(|seen| seen.octets_out = 300).is_empty());
-        let changes: [fn(&mut Seen); 10] = [
+        let changes: [fn(&mut Seen); 12] = [
             |seen| seen.reader.counters.foreign = 0,
             |seen| seen.octets_out = 301,
             |seen| seen.network = Some(3_000_000),
             |seen| seen.lost = 1,
             |seen| seen.reader.again = 1,
+            |seen| seen.files = 1,
+            |seen| seen.writer.failed_children = 1,
             |seen| seen.reader.forged = 1,
             |seen| seen.reader.pause_ms = 1_001,
             |seen| seen.reader.delay_us[2] = 1_501_000,

@@ -40,6 +40,7 @@ counters! {
         gaps_received, echoes_sent,
     }
     transport { shared_cut }
+    process { forks }
     writer { acknacks_received, nack_frags_received, requests_ignored, requests_suppressed, filters_dropped }
 }
 

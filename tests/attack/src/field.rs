@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::{JoinHandle, spawn};
@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use dunlin_core::Guid;
+use nix::fcntl::{Flock, FlockArg};
 
+use crate::children;
 use crate::pair::{RATE, Ready, Report};
 use crate::peer::{HEADERS, Peer, Traffic};
 use crate::places::{Channel, Places, Side, Speaks, Way, has_own_network};
@@ -42,6 +44,7 @@ pub enum Make {
 #[derive(Debug)]
 pub struct Running {
     process: Child,
+    asks: ChildStdin,
     lines: BufReader<ChildStdout>,
     /// Its endpoint.
     pub guid: Guid,
@@ -64,10 +67,11 @@ impl Running {
         let way = format!("{:?}", places.way).to_lowercase().replace("sharedmemory", "shared-memory");
         command.args(["--role", if side == Side::Reader { "reader" } else { "writer" }, "--way", &way]);
         command.args(["--domain", &places.domain.to_string(), "--seconds", &seconds.to_string()]);
-        command.arg("--folder").arg(folder).stdout(Stdio::piped());
+        command.arg("--folder").arg(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
         let lines = BufReader::new(process.stdout.take().context("no standard output")?);
-        Ok(Self { process, lines, guid: Guid::UNKNOWN })
+        let asks = process.stdin.take().context("no standard input")?;
+        Ok(Self { process, asks, lines, guid: Guid::UNKNOWN })
     }
 
     fn line<T: for<'d> serde::Deserialize<'d>>(&mut self) -> Result<T> {
@@ -173,6 +177,8 @@ pub struct Seen {
     pub octets_in: u64,
     /// Octets that the bystander got.
     pub octets_out: u64,
+    /// Files of shared memory that somebody still held when the pair had ended: nobody would remove them.
+    pub files: u64,
     /// Octets on the network besides those that the attacker sent or got, where the whole of it can be looked at.
     pub network: Option<u64>,
 }
@@ -255,6 +261,16 @@ fn network() -> Option<u64> {
     let devices = fs::read_to_string("/proc/self/net/dev").ok()?;
     let counters = devices.lines().find_map(|line| line.trim().strip_prefix("lo:"))?;
     counters.split_whitespace().next()?.parse().ok()
+}
+
+/// Files of a folder whose lock somebody holds. Others are removed by the next process that looks.
+fn held_files(folder: &Path) -> Result<u64> {
+    let mut held = 0;
+    for entry in fs::read_dir(folder)? {
+        let locked = Flock::lock(fs::File::open(entry?.path())?, FlockArg::LockSharedNonblock);
+        held += u64::from(locked.is_err());
+    }
+    Ok(held)
 }
 
 impl Field {
@@ -349,6 +365,15 @@ impl Field {
         if side == Side::Reader { &self.reader } else { &self.writer }
     }
 
+    /// Has a side make a child by `fork`.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn have_forked(&mut self, side: Side, way: children::Way) -> Result<()> {
+        let running = if side == Side::Reader { &mut self.reader } else { &mut self.writer };
+        writeln!(running.asks, "{}", way.word()).context("a side does not listen")
+    }
+
     /// Sends a datagram from the attacker's address to a side. What the kernel has no room for is not sent.
     pub fn send(&self, side: Side, channel: Channel, bytes: &[u8]) {
         let to = self.places.of(side, channel);
@@ -420,6 +445,7 @@ impl Field {
             reader,
             writer,
             octets_in,
+            files: held_files(&self.folder.0)?,
             network,
         })
     }

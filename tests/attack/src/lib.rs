@@ -3,11 +3,12 @@
 //!
 //! A new attack is a function in [`attacks`] and a row in its table.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod announce;
 pub mod attacks;
 pub mod bound;
+pub mod children;
 pub mod counters;
 pub mod field;
 pub mod forge;

@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dunlin_attack::attacks::{ATTACKS, Attack};
+use dunlin_attack::children::IsChild;
 use dunlin_attack::field::Make;
 use dunlin_attack::pair::{self, Task};
 use dunlin_attack::places::{OWN_NETWORK, Places, SET_UP, Side, Speaks, Way, has_own_network};
@@ -80,7 +81,10 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     match arguments.side {
         Some(Sub::Side { role, way, domain, seconds, folder }) => {
-            pair::run(role, &Task { places: Places { way, domain }, seconds, folder })
+            match pair::run(role, &Task { places: Places { way, domain }, seconds, folder }) {
+                Err(error) if error.is::<IsChild>() => Ok(()),
+                result => result,
+            }
         }
         None => attack(&arguments.attack),
     }
@@ -111,7 +115,7 @@ fn attack(arguments: &Attacking) -> Result<()> {
         let attack = &Attack { seconds: arguments.seconds.unwrap_or(attack.seconds), ..*attack };
         let outcome = runner.run(attack).with_context(|| attack.name)?;
         let against = match &mut other {
-            Some(other) if matches!(attack.way, Way::Udp) => Some(other.run(attack)?),
+            Some(other) if attack.is_for_all() => Some(other.run(attack)?),
             _ => None,
         };
         println!("{}", report::line(&outcome, against.as_ref()));

@@ -1,13 +1,17 @@
 //! The two sides of the pair, each a process of its own. What they have seen they print, one line of JSON each.
 
+use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration as StdDuration, Instant};
 
 use anyhow::{Context, Result, bail};
 use dunlin::qos::{DataReaderQos, DataWriterQos, PublisherQos, SubscriberQos, TopicQos};
-use dunlin::{Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, StatusMask};
+use dunlin::{
+    Config, DataReader, DataWriter, DdsType, DomainParticipant, Duration, ReadError, StatusMask, WriteError,
+};
 use serde::{Deserialize, Serialize};
 
+use crate::children::{Children, IsChild};
 use crate::counters::Counters;
 use crate::places::{Channel, Places, Side, Way};
 
@@ -85,6 +89,8 @@ pub struct Report {
     pub written_ms: u64,
     /// How much later than the fastest of all samples the others came, in microseconds: of half of them, of 99 in 100, of all.
     pub delay_us: [u64; 3],
+    /// Children of fork that did not end as they should.
+    pub failed_children: u64,
     /// What else it has counted.
     pub counters: Counters,
 }
@@ -159,7 +165,8 @@ fn write(participant: &DomainParticipant, task: &Task) -> Result<Report> {
     }
     ready(writer.guid())?;
     let begin = Instant::now();
-    let failed = write_all(&writer, task.seconds);
+    let mut children = Children::as_asked(Path::new(&task.folder));
+    let failed = write_all(&writer, task.seconds, &mut children)?;
     let written_ms = begin.elapsed().as_millis() as u64;
     let unacknowledged = writer.wait_for_acknowledgments(Duration::from_secs(2)).is_err();
     // What was asked for late is still sent.
@@ -167,12 +174,13 @@ fn write(participant: &DomainParticipant, task: &Task) -> Result<Report> {
     while Instant::now() < end {
         std::thread::park_timeout(StdDuration::from_millis(50));
     }
-    let counters = Counters::of(participant).with_writer(&writer.stats());
-    Ok(Report { failed, unacknowledged, written_ms, counters, ..Report::default() })
+    let (forks, failed_children) = children.finish();
+    let counters = Counters { forks, ..Counters::of(participant).with_writer(&writer.stats()) };
+    Ok(Report { failed, unacknowledged, written_ms, failed_children, counters, ..Report::default() })
 }
 
 /// How many calls failed.
-fn write_all(writer: &DataWriter<Tick>, seconds: u64) -> u64 {
+fn write_all(writer: &DataWriter<Tick>, seconds: u64, children: &mut Children) -> Result<u64> {
     let begin = Instant::now();
     let mut failed = 0;
     for number in 0..seconds * RATE {
@@ -182,11 +190,27 @@ fn write_all(writer: &DataWriter<Tick>, seconds: u64) -> u64 {
         }
         let tick = Tick { source: 0, check: check(number), number, text: "The quick brown fox".into() };
         failed += u64::from(writer.write(&tick).is_err());
+        children.make(|| writer_is_refused(writer, &tick))?;
         if begin.elapsed() > StdDuration::from_secs(seconds) + PATIENCE {
             break;
         }
     }
-    failed
+    Ok(failed)
+}
+
+/// In a child of fork: whether nothing can be done with the writer of the parent.
+fn writer_is_refused(writer: &DataWriter<Tick>, tick: &Tick) -> bool {
+    let results = [writer.write(tick).map(drop), writer.dispose(tick)];
+    let refused = |result: &Result<(), WriteError>| matches!(result, Err(WriteError::AlreadyDeleted));
+    let waits = writer.wait_for_acknowledgments(Duration::from_secs(1)).is_err();
+    results.iter().all(refused) && waits && writer.matched_subscriptions().is_empty()
+}
+
+/// The same of a reader.
+fn reader_is_refused(reader: &DataReader<Tick>) -> bool {
+    let results = [reader.take(1).map(drop), reader.read(1).map(drop), reader.take_next_sample().map(drop)];
+    let refused = |result: &Result<(), ReadError>| matches!(result, Err(ReadError::AlreadyDeleted));
+    results.iter().all(refused) && reader.matched_publications().is_empty()
 }
 
 fn read(participant: &DomainParticipant, task: &Task) -> Result<Report> {
@@ -203,15 +227,23 @@ fn read(participant: &DomainParticipant, task: &Task) -> Result<Report> {
         StatusMask::DATA_AVAILABLE,
     );
     ready(reader.guid())?;
-    let report = count(&arrivals, task.seconds * RATE);
+    let mut children = Children::as_asked(Path::new(&task.folder));
+    let report = count(&arrivals, task.seconds * RATE, || children.make(|| reader_is_refused(&reader)))?;
+    let (forks, failed_children) = children.finish();
     let lost = reader.sample_lost_status().total as u64;
     let rejected = reader.sample_rejected_status().count.total as u64;
     let counters =
         Counters::of(participant).with_reader(&reader.stats(), reader.undecodable_count(), report.foreign);
-    Ok(Report { told: lost + rejected, counters, ..report })
+    let counters = Counters { forks, ..counters };
+    Ok(Report { told: lost + rejected, failed_children, counters, ..report })
 }
 
-fn count(arrivals: &Receiver<(Tick, Instant)>, expected: u64) -> Report {
+/// `forks` makes children that were asked for.
+fn count(
+    arrivals: &Receiver<(Tick, Instant)>,
+    expected: u64,
+    mut forks: impl FnMut() -> Result<(), IsChild>,
+) -> Result<Report> {
     let (mut seen, mut latest, mut last) = (vec![false; expected as usize], 0, None::<Instant>);
     let mut report = Report::default();
     let (begin, mut delays) = (Instant::now(), Vec::new());
@@ -222,6 +254,7 @@ fn count(arrivals: &Receiver<(Tick, Instant)>, expected: u64) -> Report {
             Ok(arrival) => arrival,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
         };
+        forks()?;
         if tick.source != 0 {
             report.foreign += 1;
             continue;
@@ -244,7 +277,7 @@ fn count(arrivals: &Receiver<(Tick, Instant)>, expected: u64) -> Report {
         patience = Instant::now() + PATIENCE;
     }
     report.delay_us = spread(delays);
-    report
+    Ok(report)
 }
 
 /// The median, that of 99 in 100 and the greatest, beyond the least.
