@@ -215,7 +215,7 @@ schema! {
     }
     /// Sockets and interfaces.
     network: NetworkSection {
-        /// Use UDP. To turn it off, turn on `tcp.enabled`.
+        /// Use UDP. The value false needs `tcp.enabled`.
         udp: bool = driver().use_udp;
         /// Interfaces to use: names, beginnings of names followed by "*", or addresses. Empty: all interfaces that are up, without
         /// loopback. If only loopback is up, Dunlin uses loopback.
@@ -268,8 +268,8 @@ schema! {
         /// The port that others connect to: "auto" for the lowest free well-known port, "off" for none. With "off" this participant
         /// connects to others, and others cannot connect to it.
         port: TcpPort = TcpPort::Auto;
-        /// Limit of the number of connections. When it is reached, Dunlin closes another incoming connection for each new incoming one. It
-        /// takes a connection from the address with the most incoming connections.
+        /// Limit of the number of connections. When it is reached, each new incoming connection makes Dunlin close an older incoming one, of
+        /// the address that has the most incoming connections.
         max_connections: u32 as "a whole number from 1 to 65536" = number(TcpConfig::default().max_connections);
     }
     /// TLS 1.3 for TCP, see `docs/tcp.md`. Files are in PEM format. Needs the feature "tls" of the crate.
