@@ -71,18 +71,20 @@ impl Discovery {
         if let Some(participant) = self.participants.get_mut(&prefix) {
             participant.left_with = secret.map(Box::new);
         }
-        self.lose(now, prefix, reason, fx);
+        if reason == LostReason::LeaseExpired {
+            self.lose(now, prefix, reason, fx);
+        } else {
+            self.remove_participant(prefix, reason, fx);
+        }
     }
 
+    /// Parts from a participant that may only not be heard. If it comes back it goes on where it was, and is told what it lacks.
     fn lose(&mut self, now: MonoTime, prefix: GuidPrefix, reason: LostReason, fx: &mut Vec<DiscoveryEffect>) {
-        let may_return = reason == LostReason::LeaseExpired;
-        if may_return {
-            self.remember_lost(now, prefix);
-        }
+        self.remember_lost(now, prefix);
+        let before = fx.len();
         self.remove_participant(prefix, reason, fx);
-        if may_return {
-            self.keep_for_lost();
-        }
+        fx.iter_mut().skip(before).for_each(DiscoveryEffect::note_expiry);
+        self.keep_for_lost();
     }
 
     /// Whether a goodbye has the secret of the peer. Who is said to be silent has not told it.

@@ -179,7 +179,7 @@ pub enum DiscoveryEffect {
 }
 
 impl DiscoveryEffect {
-    /// What this says is so because the lease of a participant has ended.
+    /// What this says is so because a participant was not heard, and it may come back.
     pub(crate) fn note_expiry(&mut self) {
         if let Self::WriterUnmatched { lease_expired, .. } | Self::ReaderUnmatched { lease_expired, .. } =
             self

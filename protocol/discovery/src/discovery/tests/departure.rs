@@ -81,6 +81,23 @@ fn a_goodbye_without_a_secret_is_believed_when_the_peer_does_not_answer() {
     assert_eq!(net.events(1), ["+participant 0"], "it comes again");
 }
 
+/// Else nobody would tell a reader what was written while its participant was said to be gone and could not answer.
+#[test]
+fn a_peer_that_could_not_answer_a_goodbye_goes_on_where_it_was() {
+    for (secret, may_return) in [(None, true), (Some([7; 16]), false)] {
+        let mut net = matched(Some([7; 16]));
+        net.nodes[0].unheard = true;
+        goodbye(&mut net, 1 << 40, false, secret);
+        net.run_for(secs(2));
+        let expired = net.nodes[1].fx.iter().find_map(|effect| match effect {
+            DiscoveryEffect::WriterUnmatched { lease_expired, .. } => Some(*lease_expired),
+            _ => None,
+        });
+        assert_eq!(expired, Some(may_return), "{secret:?}");
+        assert!(goes(&mut net));
+    }
+}
+
 /// What lost answers cost a doubted peer is one of four.
 #[test]
 fn a_peer_is_asked_several_times_before_a_goodbye_is_believed() {
