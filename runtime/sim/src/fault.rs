@@ -142,6 +142,12 @@ impl World {
         self.network.send(&datagram, &mut self.queue);
     }
 
+    /// Where the datagrams of a node come from, as receivers see it; announcements reach it there.
+    #[must_use]
+    pub fn source(&self, node: NodeId) -> Locator {
+        self.node(node).source()
+    }
+
     /// What has arrived at a bystander since the last call.
     pub fn take_inbox(&mut self, node: NodeId) -> Vec<Datagram> {
         self.node_mut(node).inbox.as_mut().map(std::mem::take).unwrap_or_default()

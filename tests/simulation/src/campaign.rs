@@ -14,7 +14,7 @@ use clap::Args;
 use dunlin_sim::commit;
 
 use crate::failure::Failure;
-use crate::generate::{HOSTILE, NEWEST};
+use crate::generate::{NEAR, NEWEST};
 use crate::known;
 use crate::minimise::{Judge, judge_seed};
 use crate::scenario::Switches;
@@ -54,7 +54,7 @@ pub struct Options {
     /// differ by
     #[arg(long, conflicts_with_all = ["first", "state"])]
     fresh: bool,
-    /// With strangers who speak in the name of nodes, and nodes that name somebody else's place
+    /// With others who speak in the name of nodes, also from their addresses and ports, and nodes that name somebody else's place
     #[arg(long)]
     hostile: bool,
     /// With discovery servers, or with daemons of hosts
@@ -228,7 +228,7 @@ fn run_fresh(options: &Options, judge: Judge<'_>, commit: &str, out: &mut (dyn W
 /// The seed with hostile participants, or of another architecture, if that is wanted.
 fn hostile(options: &Options, first: Seed) -> Seed {
     let from = match options {
-        Options { hostile: true, .. } => HOSTILE,
+        Options { hostile: true, .. } => NEAR,
         Options { architectures: true, .. } => crate::generate::ARCHITECTURES,
         _ => 0,
     };

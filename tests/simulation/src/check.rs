@@ -7,6 +7,7 @@ pub mod instances;
 mod limits;
 pub mod loss;
 mod matching;
+mod near;
 mod sets;
 pub mod timing;
 mod young;
@@ -36,6 +37,7 @@ pub(crate) fn at_the_end(run: &mut Run<'_>) {
     let mut found = Vec::new();
     delivery::last_values(run, &mut found);
     delivery::told(run, &mut found);
+    near::contradicted(run, &mut found);
     found.into_iter().for_each(|violation| run.log.note(violation));
 }
 
@@ -52,6 +54,7 @@ pub(crate) fn whole_run(run: &mut Run<'_>) {
     limits::peaks(run, &mut found);
     hostile::amplification(run, &mut found);
     hostile::well_formed(run, &mut found);
+    near::parted(run, &mut found);
     found.into_iter().for_each(|violation| run.log.note(violation));
 }
 

@@ -144,6 +144,16 @@ pub struct Content {
     pub number: u64,
 }
 
+/// The writer of samples that no writer wrote.
+pub const NOBODY: u32 = u32::MAX;
+
+/// A sample in the name of somebody else.
+#[must_use]
+pub fn forged(key: u32, number: u64) -> SharedBytes {
+    let head: &[u8] = &[0, 1, 0, 0];
+    [head, &key.to_le_bytes(), &NOBODY.to_le_bytes(), &number.to_le_bytes()].concat().into()
+}
+
 /// Makes payloads and looks at every octet of them.
 pub struct Filling(Vec<u8>);
 

@@ -17,7 +17,7 @@ mod whole;
 pub use architectures::ARCHITECTURES;
 use dunlin_core::{Duration, Rng};
 use dunlin_sim::{Delay, PathConfig};
-pub use hostile::HOSTILE;
+pub use hostile::{HOSTILE, NEAR};
 
 use crate::scenario::{Class, EndpointPlan, Fault, FaultPlan, Ms, NodePlan, Part, Scenario};
 use crate::seed::Seed;
@@ -100,6 +100,9 @@ pub fn generate(seed: impl Into<Seed>) -> Scenario {
     }
     if seed.number >= HOSTILE {
         hostile::attacks(&mut Dice::new(seed.number, 99), &mut scenario);
+    }
+    if seed.number >= NEAR {
+        hostile::attacks_from_near(&mut Dice::new(seed.number, 97), &mut scenario);
     }
     scenario
 }

@@ -132,6 +132,8 @@ pub struct WriterLog {
     pub meetings: Meetings,
     /// When it was told that readers are inactive: until they were active again or not matched any more.
     pub given_up: Meetings,
+    /// Samples that somebody else sent in its name: when, to which node, with which number.
+    pub forged: Vec<(Nanos, usize, u64)>,
 }
 
 impl WriterLog {
@@ -161,6 +163,7 @@ impl WriterLog {
             full: 0,
             meetings: Meetings::default(),
             given_up: Meetings::default(),
+            forged: Vec::new(),
         }
     }
 

@@ -6,6 +6,7 @@ mod effects;
 mod events;
 mod faults;
 mod hostile;
+mod near;
 mod parts;
 mod sets;
 mod take;

@@ -244,13 +244,17 @@ pub enum Class {
     Forger,
     /// A node names somebody else's place as its own.
     Liar,
+    /// From a node's own address and port somebody else says that it leaves.
+    Goodbyes,
+    /// From a writer's own address and port somebody else sends samples with its next numbers.
+    Samples,
 }
 
 /// How many of [`CLASSES`] the first generation knows.
 pub const FIRST_CLASSES: usize = 22;
 
 /// All classes with their names, those of later generations last.
-pub const CLASSES: [(Class, &str); 29] = [
+pub const CLASSES: [(Class, &str); 31] = [
     (Class::Loss, "loss"),
     (Class::Burst, "burst"),
     (Class::Duplicate, "duplicate"),
@@ -280,6 +284,8 @@ pub const CLASSES: [(Class, &str); 29] = [
     (Class::Takeover, "takeover"),
     (Class::Forger, "forger"),
     (Class::Liar, "liar"),
+    (Class::Goodbyes, "forged-goodbyes"),
+    (Class::Samples, "forged-samples"),
 ];
 
 /// What a path suffers on top of everything else.
@@ -343,6 +349,10 @@ pub enum Fault {
     Forger(usize, usize, Ms),
     /// A node names the place of a stranger as its own, each so many milliseconds.
     Liar(usize, Ms),
+    /// The second node is told from the place of the first that the first leaves, each so many milliseconds.
+    Goodbyes(usize, usize, Ms),
+    /// The node is sent samples in the name and from the place of the writer of this endpoint number, each so many milliseconds.
+    Samples(usize, usize, Ms),
 }
 
 /// One fault from its beginning to its end.
@@ -372,6 +382,7 @@ impl Fault {
             Self::Vanish(node, _) | Self::Takeover(_, node, _) => Some(*node),
             Self::Path(..) | Self::Group(..) | Self::Partition(_) | Self::Cut(..) => None,
             Self::Slow(_) | Self::Memory(..) | Self::Forger(..) => None,
+            Self::Goodbyes(..) | Self::Samples(..) => None,
             Self::Liar(node, _) => Some(*node),
         }
     }
@@ -402,7 +413,8 @@ impl Fault {
         match self {
             Self::Path(from, to, _) => from.iter().chain(to).copied().collect(),
             Self::Group(node, _) => node.iter().copied().collect(),
-            Self::Forger(named, at, _) => vec![*named, *at],
+            Self::Forger(named, at, _) | Self::Goodbyes(named, at, _) => vec![*named, *at],
+            Self::Samples(_, at, _) => vec![*at],
             Self::Cut(from, to) | Self::Memory(from, to) | Self::Takeover(from, to, _) => vec![*from, *to],
             _ => self.node().into_iter().collect(),
         }
@@ -534,6 +546,23 @@ impl Scenario {
         let faults = self.faults.iter().filter(|plan| plan.on).map(held_up).max().unwrap_or(0);
         // Writers wait for a batch to fill, or for room in a window.
         500 + self.hops() * (longest(self.base.delay) + queued.max(faults))
+    }
+
+    /// Whether a reader may get forged samples, by its endpoint number: what they do to instances follows from no writer.
+    #[must_use]
+    pub fn is_forged_to(&self, reader: usize) -> bool {
+        let plan = &self.endpoints[reader];
+        let forged = |fault: &Fault| matches!(fault, Fault::Samples(writer, at, _) if *at == plan.node && self.endpoints[*writer].topic == plan.topic);
+        self.faults.iter().any(|plan| plan.on && forged(&plan.fault))
+    }
+
+    /// Whether anything goes wrong between two times that can keep a datagram from a node, or a node from its work.
+    #[must_use]
+    pub fn is_disturbed(&self, from: Ms, until: Ms) -> bool {
+        use Class::{Drift, Forger, Goodbyes, Jump, Samples, Slow};
+        let harmless = |class: &Class| [Slow, Jump, Drift, Forger, Goodbyes, Samples].contains(class);
+        let near = |plan: &FaultPlan| plan.from <= until && from <= plan.until + plan.fault.holds_up();
+        self.faults.iter().any(|plan| plan.on && !harmless(&plan.class) && near(plan))
     }
 
     /// Whether the wall clock of a node does anything but go on.

@@ -6,7 +6,7 @@ use dunlin_qos::PolicyId;
 use dunlin_sim::commit;
 use dunlin_simulation::campaign::command;
 use dunlin_simulation::failure::Failure;
-use dunlin_simulation::generate::{HOSTILE, generate};
+use dunlin_simulation::generate::{HOSTILE, NEAR, generate};
 use dunlin_simulation::minimise::run_seed;
 use dunlin_simulation::run::run;
 use dunlin_simulation::scenario::{CLASSES, Class, FIRST_CLASSES, Fault, FaultPlan, Scenario, Switches};
@@ -122,7 +122,7 @@ fn fault_kinds_all_take_effect_in_small_scenarios() {
 fn scenario_parts_of_the_second_generation_have_an_effect() {
     let mut counts: BTreeMap<Class, u64> = BTreeMap::new();
     let (mut shown, mut withheld, mut by_several, mut broken, mut through_memory) = (0, 0, 0, 0, 0);
-    let hostile = HOSTILE + 1..=HOSTILE + 30;
+    let hostile = (HOSTILE + 1..=HOSTILE + 30).chain(NEAR + 1..=NEAR + 10);
     for scenario in (1..=150).chain(hostile).map(|number| generate(Seed { generation: 2, number })) {
         let seed = scenario.seed;
         let outcome = run(&scenario).unwrap_or_else(|failure| fails(seed, &failure));

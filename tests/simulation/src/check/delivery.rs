@@ -78,6 +78,7 @@ fn pair<'a>(run: &'a Run<'_>, w: usize, r: usize) -> Pair<'a> {
 pub(super) fn pair_alone<'a>(run: &'a Run<'_>, w: usize, r: usize) -> Pair<'a> {
     let (writer, reader) = (&run.log.writers[w], &run.log.readers[r]);
     let requested = &run.scenario.endpoints[reader.plan].qos;
+    let forged = super::near::forged(run, writer, reader);
     Pair {
         changes: &writer.changes,
         offered: &run.scenario.endpoints[writer.plan].qos,
@@ -89,11 +90,13 @@ pub(super) fn pair_alone<'a>(run: &'a Run<'_>, w: usize, r: usize) -> Pair<'a> {
         received: reader.received.get(&w),
         looks: &reader.looks,
         unseen: unseen(run, reader),
-        stale: is_stale_possible(run, r, requested),
+        // A forged sample without a timestamp counts as written when it came.
+        stale: is_stale_possible(run, r, requested) || (requested.by_source && !forged.is_empty()),
         crowded: super::sets::is_crowded(run, r),
         orderly: is_orderly(run, writer, reader),
         torn: BTreeSet::new(),
         shown_sets: super::sets::shown(writer, reader.received.get(&w)),
+        forged,
     }
 }
 
@@ -195,7 +198,8 @@ pub(super) fn last_values(run: &Run<'_>, found: &mut Vec<Violation>) {
         let reliable = offered.reliable && requested.reliable && offered.matches(requested);
         let plain = !requested.exclusive && offered.lifespan.is_none() && requested.separation > 0;
         // Several writers may write to an instance.
-        if !reliable || !plain || has_rivals(run, w, r) || lacks_some(run, w, r) {
+        let forged = run.scenario.is_forged_to(reader.plan);
+        if !reliable || !plain || forged || has_rivals(run, w, r) || lacks_some(run, w, r) {
             continue;
         }
         let Some(first) = first_due(writer, reader, offered.durable && requested.durable) else { continue };

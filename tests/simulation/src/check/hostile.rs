@@ -15,6 +15,9 @@ pub(super) fn amplification(run: &Run<'_>, found: &mut Vec<Violation>) {
         ("victim", stranger.places_of_victim(), stranger.named),
     ];
     for (who, places, cause) in sides {
+        if who == "victim" && stranger.proven_beside {
+            continue;
+        }
         let received: u64 = places.iter().map(|place| run.world.traffic_to(*place).octets).sum();
         if received > MOST * cause {
             let text = format!("a {who} got {received} octets because of {cause}");

@@ -4,7 +4,7 @@
 //! from what the applications did and were told, and from what the QoS promises: HISTORY, RESOURCE_LIMITS, DURABILITY,
 //! LIFESPAN, RELIABILITY (`docs/slow-readers.md`, `docs/late-joiners.md`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dunlin_rtps::ChangeKind;
 
@@ -73,6 +73,9 @@ pub struct Pair<'a> {
     pub crowded: bool,
     /// Nothing was lost on the way, and nothing overtook anything, when a late joiner was given the history.
     pub orderly: bool,
+    /// Numbers that samples in the writer's name had that it did not write, and of which the reader has to notice that they took the
+    /// place of its own.
+    pub forged: BTreeMap<u64, bool>,
 }
 
 /// The bounds of what a reader is told, and what it lacks without a reason.
@@ -107,7 +110,7 @@ impl Pair<'_> {
         self.durable() && self.offered.keep_last.is_none()
     }
 
-    fn taken(&self, number: u64) -> bool {
+    pub(super) fn taken(&self, number: u64) -> bool {
         self.received.is_some_and(|received| received.count(number) > 0)
     }
 
@@ -119,7 +122,7 @@ impl Pair<'_> {
         Some((first, last))
     }
 
-    fn change(&self, number: u64) -> Option<&Written> {
+    pub(super) fn change(&self, number: u64) -> Option<&Written> {
         self.changes.get(usize::try_from(number.checked_sub(1)?).ok()?)
     }
 
@@ -307,7 +310,8 @@ impl Pair<'_> {
             let lacks = !self.taken(*number) && self.reason(*number).is_some();
             lacks || self.came_after_all(*number) || self.given_up_and_given_again(*number)
         };
-        (1..=self.changes.len() as u64).filter(lost).count() as u64
+        let lost = (1..=self.changes.len() as u64).filter(lost).count() as u64;
+        lost + self.may_by_forgery()
     }
 
     /// Whether anything that is due was released, or was perhaps not shown with its set, told of or not.
@@ -323,7 +327,7 @@ impl Pair<'_> {
 
     /// From which number on a reliable reader is owed everything or a word that it is lost. One that parted from its writer and
     /// met it again goes on where it was.
-    fn first_due(&self) -> Option<u64> {
+    pub(super) fn first_due(&self) -> Option<u64> {
         let (by_writer, by_reader) = (self.by_writer.last()?, self.by_reader.last()?);
         let open = by_writer.1.is_none() && by_reader.1.is_none();
         let met = self.written(by_writer.0.max(by_reader.0)) + 1;
@@ -349,7 +353,9 @@ impl Pair<'_> {
 
     /// What a reader that keeps nothing to itself is owed.
     fn owed(&self) -> Verdict {
-        let judged = !self.requested.exclusive && self.requested.separation == 0 && !self.stale;
+        // Forged samples are some of the last ones of an instance, too.
+        let last = self.requested.keep_last.is_none() || self.forged.is_empty();
+        let judged = last && !self.requested.exclusive && self.requested.separation == 0 && !self.stale;
         let first = self.first_due().filter(|_| judged && self.offered.lifespan.is_none());
         let Some(first) = first else { return Verdict::default() };
         let received = |number| self.received.map_or(0, |received| received.count(number));
@@ -358,6 +364,10 @@ impl Pair<'_> {
         let unheard = self.unheard_until();
         let mut verdict = Verdict::default();
         for number in lacks {
+            if self.forged.contains_key(&number) {
+                verdict.must += u64::from(self.notices(number));
+                continue;
+            }
             match self.reason(number) {
                 None => verdict.missing.push(number),
                 Some(reason) if self.is_counted(reason) && !self.came_in_the_middle(number) => {
@@ -386,7 +396,8 @@ impl Pair<'_> {
             };
             !self.taken(*number) && self.change(*number).is_some_and(due) && !self.came_in_the_middle(*number)
         };
-        (first..=last).filter(wanted).count() as u64
+        let told = |number: &u64| !self.forged.contains_key(number) || self.notices(*number);
+        (first..=last).filter(wanted).filter(told).count() as u64
     }
 
     /// All of it. The reader must have taken what it could.
@@ -420,6 +431,7 @@ mod tests {
         unseen: Option<(Nanos, Nanos)>,
         orderly: bool,
         crowded: bool,
+        forged: BTreeMap<u64, bool>,
     }
 
     impl Story {
@@ -448,6 +460,7 @@ mod tests {
                 unseen: None,
                 orderly: true,
                 crowded: false,
+                forged: BTreeMap::new(),
             }
         }
 
@@ -473,10 +486,32 @@ mod tests {
                 shown_sets: self.shown_sets(),
                 orderly: self.orderly,
                 crowded: self.crowded,
+                forged: self.forged.clone(),
             };
             let Verdict { must, may, missing } = pair.verdict();
             (must, may, missing)
         }
+    }
+
+    #[test]
+    fn samples_replaced_by_forged_ones_must_be_told_where_the_reader_notices() {
+        let mut story = Story::new([1, 2, 3, 4, 7, 8, 9, 10]);
+        assert_eq!(story.verdict(), (0, 0, vec![5, 6]));
+        story.forged = [(4, true), (5, true), (6, false), (11, false)].into();
+        assert_eq!(story.verdict(), (1, 4, vec![]), "5; each number once at most");
+        story.forged = [(5, true)].into();
+        assert_eq!(story.verdict(), (1, 1, vec![6]), "6 has no excuse");
+        story.requested.keep_last = Some(1);
+        assert_eq!(
+            story.verdict(),
+            (0, 1, vec![]),
+            "a forged one may have taken the place of 6 in its history"
+        );
+        story.requested.keep_last = None;
+        story.requested.reliable = false;
+        assert_eq!(story.verdict().0, 2, "5 was replaced, 6 passed over");
+        story.forged = [(5, false), (6, false)].into();
+        assert_eq!(story.verdict().0, 0);
     }
 
     #[test]

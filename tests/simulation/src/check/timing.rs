@@ -76,7 +76,7 @@ pub(super) fn deadlines_of_readers(run: &Run<'_>, found: &mut Vec<Violation>) {
             // An instance all of whose samples were taken is forgotten while its writer is not alive.
             && !reader.once_dead.contains(&writer.guid);
         let clock = run.scenario.has_odd_clock(reader.node) || run.scenario.is_tainted(reader.node);
-        if !steady || !simple || clock {
+        if !steady || !simple || clock || run.scenario.is_forged_to(reader.plan) {
             continue;
         }
         let Some(machine) = &run.machines[reader.node] else { continue };

@@ -5,7 +5,7 @@ use dunlin_rtps::ChangeKind;
 use crate::failure::Violation;
 use crate::log::{Nanos, ReaderLog, WriterLog, Written};
 use crate::run::{MS, Run};
-use crate::scenario::{Fault, FaultPlan, Ms};
+use crate::scenario::{Class, Fault, FaultPlan, Ms};
 
 /// After a fault all is as usual: what it held back was repaired.
 const SETTLED: Nanos = 2_000 * MS;
@@ -56,7 +56,8 @@ fn judged_from(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog) -> Option<
     // Until a writer has found out that its group is not heard, repairs, too, may come when all is over.
     let heard = [writer.node, reader.node].iter().all(|node| !run.scenario.nodes[*node].unaware);
     let odd = run.scenario.has_odd_clock(writer.node) || run.scenario.has_odd_clock(reader.node);
-    if !open || !heard || odd || !writer.given_up.is_empty() {
+    let forged = run.scenario.is_forged_to(reader.plan);
+    if !open || !heard || odd || forged || !writer.given_up.is_empty() {
         return None;
     }
     let met = writer.matched.get(&reader.guid)?.max(reader.matched.get(&writer.guid)?);
@@ -84,7 +85,9 @@ fn due_at(
     }
     let look = reader.looks.partition_point(|at| *at < from);
     let look = reader.looks.get(look).copied().filter(|look| *look <= until)?;
-    let faults = run.scenario.faults.iter().filter(|plan| plan.on);
+    // Forged goodbyes hold up nobody, and forged samples only who gets them.
+    let forged = |class| matches!(class, Class::Goodbyes | Class::Samples);
+    let faults = run.scenario.faults.iter().filter(|plan| plan.on && !forged(plan.class));
     let near = |begin: Nanos, end: Nanos| begin <= look && change.at <= end;
     // What a bottleneck has kept back when it goes arrives later.
     let over = |plan: &FaultPlan| (plan.until + plan.fault.holds_up()) * MS + settling(run, plan);

@@ -124,7 +124,7 @@ pub(super) fn fault(
         Class::Endian | Class::Sets | Class::Host | Class::Memory | Class::Vanish | Class::Takeover => {
             return None;
         }
-        Class::Forger | Class::Liar => return None,
+        Class::Forger | Class::Liar | Class::Goodbyes | Class::Samples => return None,
         _ => {
             let end = |dice: &mut Dice| dice.percent(60).then(|| dice.index(nodes.len()));
             Fault::Path(end(dice), end(dice), path_fault(dice, class)?)

@@ -12,7 +12,7 @@ pub struct Effects {
     /// By kind. Loss, bursts, duplicates, reordering, corruption, MTU, groups, cuts and partitions: datagrams that it
     /// happened to. Delay and rate: datagrams sent on the paths while it was in force. Byte order: datagrams sent in
     /// big-endian. Slow readers: looks that they left out. Hosts: datagrams longer than elsewhere. Memory: messages that did not
-    /// arrive. Sets: those that ended. All others: how often it happened to a node that ran.
+    /// arrive. Sets: those that ended. Forged samples: those that were taken. All others: how often it happened to a node that ran.
     pub kinds: BTreeMap<Class, u64>,
     /// Datagrams that did not arrive because the group of discovery or that of samples had failed.
     pub groups: [u64; 2],
@@ -55,7 +55,7 @@ impl Run<'_> {
         if by_paths(plan.class) {
             let before = self.sent_on_paths(&plan.fault);
             self.effects.before.insert(index, before);
-        } else if !by_network(plan.class) && plan.class != Class::Slow {
+        } else if !by_network(plan.class) && !matches!(plan.class, Class::Slow | Class::Samples) {
             self.effects.add(plan.class, 1);
         }
         let begun = self.active.iter().filter(|index| self.effects.begun.contains(index));

@@ -115,7 +115,9 @@ impl Run<'_> {
                     self.world.set_wall_drift(id, if begins { *ppm } else { 0 });
                 }
             }
-            Fault::Forger(..) | Fault::Liar(..) => self.attack(index),
+            Fault::Forger(..) | Fault::Liar(..) | Fault::Goodbyes(..) | Fault::Samples(..) => {
+                self.attack(index)
+            }
             Fault::Slow(endpoint) => {
                 if begins {
                     self.slow.insert(*endpoint)

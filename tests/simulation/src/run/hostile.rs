@@ -19,13 +19,16 @@ use crate::scenario::Fault;
 
 /// Somebody who runs no participant.
 pub(crate) struct Stranger {
-    id: NodeId,
+    pub(super) id: NodeId,
     /// Octets that he sent.
     pub(crate) sent: u64,
     /// Somebody else, whose place nodes name as theirs, and octets that were sent to name it.
     victim: NodeId,
     pub(crate) named: u64,
-    dice: Dice,
+    /// Somebody was told of that place, beside a node's own, before it knew the node: its answer counts for both
+    /// (docs/hostile-input.md, several addresses).
+    pub(crate) proven_beside: bool,
+    pub(super) dice: Dice,
 }
 
 impl Stranger {
@@ -71,24 +74,32 @@ impl Run<'_> {
                 self.lie(node);
                 (node, period)
             }
+            Fault::Goodbyes(named, at, period) => {
+                self.bid_goodbye(named, at);
+                (named, period)
+            }
+            Fault::Samples(writer, at, period) => {
+                self.replace_samples(writer, at);
+                (writer, period)
+            }
             _ => return,
         };
         let varied = 1 + (period * MS + first as u64 * 977) / 2;
         self.agenda.at(self.age() + varied, Action::Attack(index));
     }
 
-    fn stranger(&mut self) -> &mut Stranger {
+    pub(super) fn stranger(&mut self) -> &mut Stranger {
         if self.stranger.is_none() {
             let mut bystander =
                 || self.world.add_bystander(NodeConfig { multicast: false, ..NodeConfig::default() });
             let (id, victim) = (bystander(), bystander());
             let dice = Dice::new(self.scenario.seed.number, 3_000_000);
-            self.stranger = Some(Stranger { id, sent: 0, victim, named: 0, dice });
+            self.stranger = Some(Stranger { id, sent: 0, victim, named: 0, proven_beside: false, dice });
         }
         self.stranger.as_mut().expect("there is one")
     }
 
-    fn prefix_of(&self, node: usize) -> Option<(NodeId, GuidPrefix)> {
+    pub(super) fn prefix_of(&self, node: usize) -> Option<(NodeId, GuidPrefix)> {
         let machine = self.machines[node].as_ref().filter(|machine| machine.up)?;
         Some((machine.id, self.world.participant(machine.id).guid_prefix()))
     }
@@ -126,6 +137,13 @@ impl Run<'_> {
         self.world.inject(id, place, Locator::udp_v4(home, port), bytes);
     }
 
+    /// Whether the participant of a node says that it knows another one.
+    fn knows(&self, node: usize, other: GuidPrefix) -> bool {
+        let Some((id, _)) = self.prefix_of(node) else { return false };
+        let known = self.world.participant(id).discovered_participants();
+        known.iter().any(|data| data.guid_prefix == other)
+    }
+
     /// A node names the place of the stranger to all others as its own, once.
     fn lie(&mut self, node: usize) {
         let Some((_, source)) = self.prefix_of(node) else { return };
@@ -139,7 +157,9 @@ impl Run<'_> {
         let bytes = announcement(source, &places, lease);
         for other in (0..self.machines.len()).filter(|other| *other != node) {
             let Some(to) = self.machines[other].as_ref().map(|machine| machine.home) else { continue };
+            let known = self.knows(other, source);
             let stranger = self.stranger();
+            stranger.proven_beside |= beside && !known;
             stranger.named += bytes.len() as u64;
             // He forges the source as well, so that what nodes send is theirs alone.
             let id = stranger.id;
@@ -148,7 +168,7 @@ impl Run<'_> {
     }
 }
 
-fn message(source: GuidPrefix, write: impl FnOnce(&mut MessageBuilder<'_>)) -> SharedBytes {
+pub(super) fn message(source: GuidPrefix, write: impl FnOnce(&mut MessageBuilder<'_>)) -> SharedBytes {
     let mut outbox = Outbox::new();
     let header = Header { version: ProtocolVersion::V2_5, vendor_id: VendorId::DUNLIN, guid_prefix: source };
     let mut builder = MessageBuilder::with_header(&mut outbox, header);

@@ -10,7 +10,7 @@ use dunlin_rtps::ChangeKind;
 use super::agenda::Action;
 use super::{MS, Run};
 use crate::check::infos;
-use crate::data::{Content, key_of};
+use crate::data::{Content, NOBODY, key_of};
 use crate::log::WriterLog;
 use crate::qos::Qos;
 use crate::scenario::{Class, Role, Workload};
@@ -110,6 +110,11 @@ impl Run<'_> {
         }
         let keyed = self.scenario.endpoints[reader.plan].keyed;
         let content = self.filling.open(payload);
+        if content.is_some_and(|content| content.writer == NOBODY) && self.scenario.is_forged_to(reader.plan)
+        {
+            self.effects.add(Class::Samples, 1);
+            return None;
+        }
         let written = content.and_then(|content| {
             let writer = self.log.writers.get(content.writer as usize)?;
             let written = writer.changes.get(content.number.checked_sub(1)? as usize)?;
