@@ -2,7 +2,7 @@
 
 use alloc::{sync::Arc, vec, vec::Vec};
 
-use dunlin_core::{ProtocolVersion, SequenceNumber, SequenceNumberSet, StatusInfo, WallTime};
+use dunlin_core::{Misbehaviour, ProtocolVersion, SequenceNumber, SequenceNumberSet, StatusInfo, WallTime};
 use dunlin_wire::{
     AckNack, DataSpec, Endianness, Heartbeat, MessageBuilder, ParameterListBuilder, PayloadSpec,
     inline_qos_for_status, pid,
@@ -18,14 +18,23 @@ use crate::table::BuiltinTopic;
 
 /// Hands a message to a node as if it came from the address of the first one.
 pub(super) fn inject(net: &mut Net, to: usize, build: impl FnOnce(&mut Outbox)) {
+    inject_from(net, first(), to, build);
+}
+
+/// Where the first node speaks.
+fn first() -> Locator {
+    unicast(0, 40_000)
+}
+
+fn inject_from(net: &mut Net, from: Locator, to: usize, build: impl FnOnce(&mut Outbox)) {
     let mut out = Outbox::new();
     build(&mut out);
     let mut bytes = vec![];
     out.datagrams().next().unwrap().copy_to(&mut bytes);
-    inject_octets(net, to, bytes);
+    inject_octets(net, from, to, bytes);
 }
 
-fn inject_octets(net: &mut Net, to: usize, bytes: Vec<u8>) {
+fn inject_octets(net: &mut Net, from: Locator, to: usize, bytes: Vec<u8>) {
     let packet = SharedBytes::from(bytes);
     net.with(to, |discovery, now, out, fx| {
         let Ok(message) = Message::parse(&packet) else { return };
@@ -33,7 +42,7 @@ fn inject_octets(net: &mut Net, to: usize, bytes: Vec<u8>) {
         for parsed in message.submessages() {
             let Ok(parsed) = parsed else { return };
             state.apply(&parsed.body);
-            discovery.on_submessage(now, unicast(0, 40_000), &state, &parsed.body, &packet, out, fx);
+            discovery.on_submessage(now, from, &state, &parsed.body, &packet, out, fx);
         }
     });
 }
@@ -146,16 +155,30 @@ pub(super) fn matched_with(first: DiscoveryConfig) -> Net {
 
 const REMOVED: StatusInfo = StatusInfo(3);
 
-#[test]
-fn removals_may_carry_only_a_key_hash() {
-    let mut net = matched();
+/// Says that the writer of the first node is gone, with the next number of its participant.
+fn remove_writer(net: &mut Net, from: Locator) {
     let hash = guid(0, WRITER).to_bytes();
-    // The second change of the publications writer, without payload, as Fast DDS sends it.
     let next = net.nodes[0].discovery.writer_mut(BuiltinTopic::Publications).last_sn().next();
-    inject(&mut net, 1, |out| {
+    inject_from(net, from, 1, |out| {
         let inline = inline_qos_for_status(REMOVED, Some(&hash));
         data(prefix(0), EntityId::SEDP_PUBLICATIONS_WRITER, next.0, &inline, PayloadSpec::None, out);
     });
+}
+
+#[test]
+fn a_removal_in_the_name_of_a_peer_from_another_address_is_refused() {
+    let mut net = matched();
+    remove_writer(&mut net, unicast(8, 40_000));
+    assert!(net.events(1).is_empty());
+    let refused: Vec<_> = net.nodes[1].discovery.take_refused().collect();
+    assert!(refused.contains(&(prefix(0), Misbehaviour::Misplaced)), "{refused:?}");
+}
+
+#[test]
+fn removals_may_carry_only_a_key_hash() {
+    let mut net = matched();
+    // Without payload, as Fast DDS sends it.
+    remove_writer(&mut net, first());
     assert_eq!(net.events(1), ["-writer 0"]);
     let hash = guid(0, EntityId::PARTICIPANT).to_bytes();
     inject(&mut net, 1, |out| {
@@ -508,7 +531,7 @@ proptest! {
         let mut bytes = vec![b'R', b'T', b'P', b'S', 2, 5, 1, 0x10];
         bytes.extend_from_slice(&prefix(0).0);
         bytes.extend_from_slice(&tail);
-        inject_octets(&mut net, 1, bytes);
+        inject_octets(&mut net, first(), 1, bytes);
         net.run_for(secs(1));
     }
 }
