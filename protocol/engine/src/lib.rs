@@ -85,7 +85,8 @@ pub use participant::Participant;
 pub use reader_slot::ReaderSlot;
 pub use routing::SuspendedDatagram;
 pub use writer_slot::{
-    LONGEST_AT_HIGH_WATER, TxTurn, WriteError, WriteMode, WriteRequest, WriterSlot, WriterStanding,
+    LONGEST_AT_HIGH_WATER, RefusedWrite, TxTurn, WriteError, WriteMode, WriteRequest, WriterSlot,
+    WriterStanding,
 };
 
 #[cfg(all(test, not(any(loom, shuttle))))]

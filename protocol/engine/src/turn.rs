@@ -68,6 +68,11 @@ pub(crate) struct Turn<'a, C: OnWire> {
 }
 
 impl<C: OnWire> Turn<'_, C> {
+    /// Whether new data are sent in it.
+    pub(crate) fn sends_data(&self) -> bool {
+        self.mark.is_some()
+    }
+
     /// Ends it, and runs `look` on the core at that moment.
     pub(crate) fn end<R>(mut self, look: impl FnOnce(&mut C) -> R) -> R {
         let mut core = self.turnstile.core();

@@ -33,7 +33,7 @@ use liveliness::Shown;
 use membership::Member;
 use sender::Sender;
 pub use standing::WriterStanding;
-pub use writing::WriteMode;
+pub use writing::{RefusedWrite, WriteMode};
 
 use crate::common::{Common, earliest};
 use crate::group::{PublisherGroup, SetEnd};

@@ -2,7 +2,7 @@
 
 use dunlin_buf::SharedBytes;
 use dunlin_core::{InstanceHandle, Locator, MonoTime, SequenceNumber};
-use dunlin_engine::{Output, SetEnd, TxTurn, WriteError, WriteMode, WriteRequest, WriterSlot};
+use dunlin_engine::{Output, RefusedWrite, SetEnd, TxTurn, WriteError, WriteMode, WriteRequest, WriterSlot};
 
 use crate::call::{call, conclude, drive, send, with_output};
 use crate::port::{Blocking, Port, SendMode};
@@ -144,7 +144,10 @@ fn write_once<P: Port>(
                 deliver_locally(port, member, writer, out);
                 (Ok(written), more)
             }
-            Err(error) => {
+            Err(RefusedWrite { error, turn: Some(turn) }) => {
+                (Err(error), send_in_turn(port, member, writer, turn, out))
+            }
+            Err(RefusedWrite { error, turn: None }) => {
                 send(port, member, out, SendMode::NonBlocking);
                 (Err(error), false)
             }

@@ -1,5 +1,8 @@
 //! Writing a change with a writer (DDS 1.4 §2.2.2.4.2.11), and asking first whether it would have to wait.
 
+use core::convert::Infallible;
+use core::fmt;
+
 use dunlin_buf::SharedBytes;
 use dunlin_core::{InstanceHandle, Now};
 use dunlin_rtps::ChangeKind;
@@ -20,6 +23,20 @@ pub struct WriteMode {
     pub waits_at_high_water: bool,
 }
 
+/// A write that was refused.
+pub struct RefusedWrite<'a> {
+    /// Why.
+    pub error: WriteError,
+    /// Changes that had waited for more leave nevertheless, to make room. They are in the output: it is to be sent before this ends.
+    pub turn: Option<TxTurn<'a>>,
+}
+
+impl fmt::Debug for RefusedWrite<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
 impl WriterSlot {
     /// Adds a change to the history and describes the datagrams that carry it. Waits while another thread has
     /// the turn of this writer. A write also asserts the liveliness of writer and participant.
@@ -27,13 +44,13 @@ impl WriterSlot {
     /// # Errors
     /// See [`WriteError`]; nothing was written then, and `out` may ask readers for acknowledgements.
     pub fn write(&self, now: Now, request: WriteRequest, out: &mut Output) -> Result<TxTurn<'_>, WriteError> {
-        self.write_with(now, request, None, WriteMode::default(), out)
+        self.write_with(now, request, None, WriteMode::default(), out).map_err(|refused| refused.error)
     }
 
     /// [`write`](Self::write) with inline QoS: ready-made little-endian parameters, without sentinel.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// As [`write`](Self::write), and what is to be sent all the same.
     pub fn write_with(
         &self,
         now: Now,
@@ -41,18 +58,28 @@ impl WriterSlot {
         inline_qos: Option<SharedBytes>,
         mode: WriteMode,
         out: &mut Output,
-    ) -> Result<TxTurn<'_>, WriteError> {
+    ) -> Result<TxTurn<'_>, RefusedWrite<'_>> {
         self.common.note_manual(now.mono, out);
-        let (turn, sn) = self.turnstile.begin(|core| {
+        let Ok((turn, result)) = self.turnstile.begin(|core| {
+            let before = core.writer.sent_sn();
             let may_write = core.check_mark_of(now, &request, mode, out);
             let result = may_write.and_then(|()| core.write(now, (request, inline_qos), mode, self, out));
             // A local delivery arms the timer when it is done.
             if !out.local_delivery.is_some() {
                 self.arm(core, out);
             }
-            result
-        })?;
-        Ok(TxTurn { turn, sn })
+            let sent = core.writer.sent_sn();
+            Ok::<_, Infallible>(match result {
+                Ok((mark, sn)) => (mark, Ok(sn)),
+                Err(error) => ((sent > before).then_some(sent), Err((error, sent))),
+            })
+        });
+        match result {
+            Ok(sn) => Ok(TxTurn { turn, sn }),
+            Err((error, sn)) => {
+                Err(RefusedWrite { error, turn: turn.sends_data().then_some(TxTurn { turn, sn }) })
+            }
+        }
     }
 
     /// Whether a sample of `instance`, as long as the last one, would be written now without waiting, if its caller waits where

@@ -102,3 +102,25 @@ fn several_writers(seed: u64) {
     world.run_until(left, secs(12)).expect("no writers are left");
 }
 scenario!(shared, 20, several_writers);
+
+/// A write that is refused may have sent what waited to leave with more, to make room. That is told and repaired like anything else.
+#[test]
+fn what_leaves_because_of_a_refused_write_is_acknowledged() {
+    let budget = dunlin_core::Duration::from_secs(1);
+    let filling = Filling::new(100);
+    let (mut world, nodes) = faulty_world(1, 2, 0);
+    let writer = writer(&mut world, nodes[0], "Life", keep_all_writer().keep_last(2).latency_budget(budget));
+    let reader = reader(&mut world, nodes[1], "Life", keep_all_reader().latency_budget(budget));
+    until_matched(&mut world, &[&writer], &[&reader]);
+    world.partition(&nodes[..1], &nodes[1..]);
+    world.write(nodes[0], &writer, filling.request(1, 0, 100)).expect("there is room");
+    let end = || life_cycle(ChangeKind::Unregistered, 1);
+    world.write(nodes[0], &writer, end()).expect("it is registered");
+    let sent = world.sent_between(nodes[0], nodes[1]);
+    world.write(nodes[0], &writer, end()).expect_err("it is not registered any more");
+    assert!(world.sent_between(nodes[0], nodes[1]) > sent, "what waited has left");
+    world.heal();
+    until_acked(&mut world, &writer, secs(5));
+    let state = reader.instance_state(instance_handle(instance(1).0));
+    assert_eq!(state, Some(InstanceState::NotAliveNoWriters));
+}
