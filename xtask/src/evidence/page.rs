@@ -8,12 +8,12 @@ use super::{LIMIT, PROOFS, RECORDS};
 pub fn render(files: &Files) -> String {
     let mut out = format!(
         "# Evidence\n\n\
-         What was proven, of which commit, on which machine, and how to repeat it. Made by `cargo xtask evidence render` of\n\
-         `{PROOFS}` (what there is to prove) and `{RECORDS}` (what was seen); do not edit.\n\n\
-         The targets write their rows themselves, when they ran in full depth and nothing differed from a commit; that they failed they\n\
-         write whatever their depth. EVIDENCE=off keeps them from it. `make evidence` fails where the last run failed, where a result is\n\
-         missing, says less than it has to, or is older than {LIMIT} commits that touch the code it is about, and prints what to run. A\n\
-         row below may be too old: that depends on what was checked out, and only that command knows.\n"
+         What was proven, of which commit, on which machine, and how to repeat it. `cargo xtask evidence render` makes this page of\n\
+         `{PROOFS}` (what there is to prove) and `{RECORDS}` (what was seen). Do not edit it.\n\n\
+         A make target writes its row itself if it ran in full depth on an unchanged commit. It records a failure at any depth.\n\
+         With EVIDENCE=off it writes nothing.\n\n\
+         `make evidence` prints what to run. It fails if a last run failed, if a result is missing or smaller than required, or if it is\n\
+         older than {LIMIT} commits that touch its code. Only this command knows whether a row below is too old.\n"
     );
     let mut group = "";
     for proof in &files.proofs {

@@ -123,7 +123,7 @@ impl DomainParticipantBuilder {
     /// has to be accounted for.
     ///
     /// Calls that block, such as `wait_for_readers`, `wait_for_acknowledgments` and `write` with a full history, pump meanwhile, and so
-    /// does dropping the last handle. Limits:
+    /// does dropping the participant's last handle. Limits:
     ///
     /// - It has sockets of its own, which it shares with no other participant, and uses neither shared memory nor direct delivery
     ///   within the process.
