@@ -327,6 +327,8 @@ impl Judge {
             unseen: None,
             stale: false,
             torn: BTreeSet::new(),
+            // Nothing is judged by this once samples were forged.
+            forged: BTreeMap::new(),
             shown_sets: BTreeSet::new(),
             orderly: false,
             crowded: false,
