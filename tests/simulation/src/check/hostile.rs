@@ -10,6 +10,10 @@ const MOST: u64 = 3;
 
 pub(super) fn amplification(run: &Run<'_>, found: &mut Vec<Violation>) {
     let Some(stranger) = &run.stranger else { return };
+    // Flipped bits can name any place.
+    if is_corrupted(run) {
+        return;
+    }
     let sides = [
         ("stranger", stranger.places(), stranger.sent),
         ("victim", stranger.places_of_victim(), stranger.named),
@@ -26,9 +30,13 @@ pub(super) fn amplification(run: &Run<'_>, found: &mut Vec<Violation>) {
     }
 }
 
+fn is_corrupted(run: &Run<'_>) -> bool {
+    run.scenario.faults.iter().any(|plan| plan.on && plan.class == Class::Corrupt)
+}
+
 /// No participant refuses a message as malformed, unless the network has corrupted some.
 pub(super) fn well_formed(run: &Run<'_>, found: &mut Vec<Violation>) {
-    if run.scenario.faults.iter().any(|plan| plan.on && plan.class == Class::Corrupt) {
+    if is_corrupted(run) {
         return;
     }
     for (node, machine) in run.machines.iter().enumerate() {

@@ -22,7 +22,10 @@ const SETTLED: Ms = 2_000;
 /// Numbers that forged samples to the node of a reader had, and whether it has to notice what is replaced: it gets what is written, and
 /// remembers it.
 pub(super) fn forged(run: &Run<'_>, writer: &WriterLog, reader: &ReaderLog) -> BTreeMap<u64, bool> {
-    let to_it = writer.forged.iter().filter(|(at, node, _)| *node == reader.node && *at >= reader.created);
+    // What was on the way when the reader was created it may get.
+    let way = run.scenario.longest_way() * MS;
+    let to_it =
+        writer.forged.iter().filter(|(at, node, _)| *node == reader.node && *at + way >= reader.created);
     let mut first: BTreeMap<u64, Nanos> = BTreeMap::new();
     for (at, _, number) in to_it {
         first.entry(*number).or_insert(*at);
