@@ -95,6 +95,18 @@ impl WriterCache {
         }
     }
 
+    /// Only an instance that is registered can be unregistered.
+    ///
+    /// # Errors
+    /// `NotRegistered`.
+    pub fn check_registered(&self, instance: InstanceHandle, kind: ChangeKind) -> Result<(), AddError> {
+        let unregisters = matches!(kind, ChangeKind::Unregistered | ChangeKind::DisposedUnregistered);
+        if unregisters && !self.is_registered(instance) {
+            return Err(AddError::NotRegistered);
+        }
+        Ok(())
+    }
+
     /// Adds a change under the next sequence number, making room as the policies allow. `acked_by_all` is the highest
     /// number that every reliable reader has acknowledged with everything below it.
     ///
@@ -107,11 +119,8 @@ impl WriterCache {
         change: NewChange,
         acked_by_all: SequenceNumber,
     ) -> Result<SequenceNumber, AddError> {
+        self.check_registered(change.instance, change.kind)?;
         let raw = self.config.raw(change.instance);
-        let unregisters = matches!(change.kind, ChangeKind::Unregistered | ChangeKind::DisposedUnregistered);
-        if unregisters && !self.is_registered(raw) {
-            return Err(AddError::NotRegistered);
-        }
         self.remove_acked(acked_by_all);
         self.make_room(self.find(raw), change.kind, acked_by_all)?;
         let id = self.find_or_create(raw);
