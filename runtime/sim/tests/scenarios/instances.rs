@@ -103,25 +103,22 @@ fn several_writers(seed: u64) {
 }
 scenario!(shared, 20, several_writers);
 
-/// A write that is refused may have sent what waited to leave with more, to make room. That is told and repaired like anything else.
+/// Nothing that waits to leave with more makes room for a change that is refused.
 #[test]
-fn what_leaves_because_of_a_refused_write_is_acknowledged() {
+fn a_refused_unregister_leaves_what_waits_where_it_is() {
     let budget = dunlin_core::Duration::from_secs(1);
     let filling = Filling::new(100);
     let (mut world, nodes) = faulty_world(1, 2, 0);
-    let qos = keep_all_writer().keep_last(1).latency_budget(budget).resource_limits(2, 2, 1);
-    let writer = writer(&mut world, nodes[0], "Life", qos);
+    let writer = writer(&mut world, nodes[0], "Life", keep_all_writer().keep_last(2).latency_budget(budget));
     let reader = reader(&mut world, nodes[1], "Life", keep_all_reader().latency_budget(budget));
     until_matched(&mut world, &[&writer], &[&reader]);
-    world.partition(&nodes[..1], &nodes[1..]);
     let sent = world.sent_between(nodes[0], nodes[1]);
-    for key in 1..=2 {
-        world.write(nodes[0], &writer, filling.request(key, 0, 100)).expect("there is room");
-    }
-    let refused = world.write(nodes[0], &writer, filling.request(3, 0, 100));
-    assert!(refused.is_err(), "there is no room for another instance");
-    assert!(world.sent_between(nodes[0], nodes[1]) > sent, "what waited has left");
-    world.heal();
+    world.write(nodes[0], &writer, filling.request(1, 0, 100)).expect("there is room");
+    let end = || life_cycle(ChangeKind::Unregistered, 1);
+    world.write(nodes[0], &writer, end()).expect("it is registered");
+    world.write(nodes[0], &writer, end()).expect_err("it is not registered any more");
+    assert_eq!(world.sent_between(nodes[0], nodes[1]), sent);
     until_acked(&mut world, &writer, secs(5));
-    assert_eq!(world.take(nodes[1], &reader).len(), 2);
+    let state = reader.instance_state(instance_handle(instance(1).0));
+    assert_eq!(state, Some(InstanceState::NotAliveNoWriters));
 }
