@@ -643,9 +643,7 @@ impl WriterCore {
             return Err(WriteError::Deleted);
         }
         let WriteRequest { kind, instance, source_timestamp, payload } = request;
-        self.admit(source_timestamp, inline_qos.as_ref())?;
-        // Nothing gives way to a change that is refused.
-        self.cache.check_registered(instance, kind).map_err(|error| self.refuse(now, error, out))?;
+        self.admit((instance, kind), source_timestamp, inline_qos.as_ref())?;
         self.clocks = now;
         // Threads read the clock before they queue for the turn, yet timestamps must follow the numbers.
         let last = self.cache.last_source_timestamp();

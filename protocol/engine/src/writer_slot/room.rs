@@ -24,13 +24,16 @@ pub(crate) struct Progress {
 }
 
 impl WriterCore {
-    /// Whether what is said of a change can be sent; prepares for a change that is for one reader alone.
+    /// Whether what is said of a change can be sent, so that nothing gives way to one that is refused; prepares for a change that is
+    /// for one reader alone.
     pub(super) fn admit(
         &mut self,
+        (instance, kind): (InstanceHandle, ChangeKind),
         given: Option<WallTime>,
         inline_qos: Option<&SharedBytes>,
     ) -> Result<(), WriteError> {
         self.check_timestamp(given, inline_qos)?;
+        self.cache.check_registered(instance, kind).map_err(|_| WriteError::NotRegistered)?;
         if inline_qos.is_some_and(parameters::is_directed) {
             self.writer.direct_changes();
         }
