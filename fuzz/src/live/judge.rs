@@ -419,7 +419,9 @@ impl Judge {
         let reliable = peer.offered.reliable && self.requested.reliable;
         let met_once = self.reader.received.get(&PEER).is_some_and(|received| received.sessions == 1);
         let lively = !self.reader.once_dead.contains(&peer.writer.guid);
-        if !reliable || self.rivals || !met_once || !lively || peer.offered.lifespan.is_some() {
+        // Of what was released while it was inactive it knows nothing.
+        let lacks_some = self.pair(peer).lacks_some();
+        if !reliable || self.rivals || !met_once || !lively || lacks_some || peer.offered.lifespan.is_some() {
             return;
         }
         // What a writer that had lost the reader did meanwhile, the reader need not know, also if it is durable: the end of an
