@@ -125,7 +125,8 @@ fn filters_and_untyped_readers() {
     let subscriber = third.create_subscriber(&SubscriberQos::default()).unwrap();
     let raw: DataReader<SerializedData> = subscriber.create_datareader(&raw, &reader_qos).unwrap();
     eventually("the matches", || {
-        !filtered.matched_publications().is_empty() && !raw.matched_publications().is_empty()
+        let readers = !filtered.matched_publications().is_empty() && !raw.matched_publications().is_empty();
+        readers && f.writer.matched_subscriptions().len() == 3
     });
     for n in 0..6 {
         f.writer.write(&track(1, n)).unwrap();
